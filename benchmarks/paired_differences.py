@@ -51,9 +51,9 @@ def cell(
     held, widths, significant = [], [], 0
     for _ in range(DATA_SETS):
         found = paired_differences(scores(generator, effects, design, levels), level=level)
-        significant += any(pair.test is not None and pair.test.adjusted_p_value < 0.05 for pair in found)
+        significant += any(pair.p_value is not None and pair.p_value < 0.05 for pair in found)
         for pair in found:
-            truth = expected(effects[pair.first], levels) - expected(effects[pair.second], levels)
+            truth = expected(effects[int(pair.first)], levels) - expected(effects[int(pair.second)], levels)
             if pair.difference is not None:
                 held.append(pair.difference.low <= truth <= pair.difference.high)
                 widths.append(pair.difference.high - pair.difference.low)

@@ -100,11 +100,11 @@ def right(ranking: Ranking, strengths: Strengths) -> tuple[bool, float, float]:
     for entry in ranking.systems:
         above = sum(value > true[entry.system] for value in true.values())
         equal = sum(value == true[entry.system] for value in true.values())
-        low, high = entry.rank.low or 1, entry.rank.high or len(true)
+        low, high = entry.rank_low or 1, entry.rank_high or len(true)
         held = held and low <= above + equal and high >= above + 1
     truth = [true[entry.system] for entry in ranking.systems]
-    ranks = [-(entry.rank.rank or np.nan) for entry in ranking.systems]
-    found = [np.nan if (own := entry.strength.log_strength) is None else own.estimate for entry in ranking.systems]
+    ranks = [-(entry.rank or np.nan) for entry in ranking.systems]
+    found = [own.estimate if (own := entry.strength) else np.nan for entry in ranking.systems]
     of_strengths = np.nan if np.isnan(found).any() else kendalltau(found, truth).statistic
     return held, float(kendalltau(ranks, truth).statistic), float(of_strengths)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.errors import InvalidInputError
-from evenhand.raters import agreement
+from evenhand.functions import agreement
 from tests.judge_reliability.criteria import LEVELS
 from tests.support.shared import shared_path
 

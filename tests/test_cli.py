@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import wraps
 from pathlib import Path
 
 import datasets
@@ -75,14 +74,14 @@ def levels(tmp_path):
 
 @pytest.fixture
 def called(monkeypatch):
-    """The calls of functions, whose names they begin with; nothing is judged."""
+    """The calls of functions: name, rows and options; nothing is judged."""
     calls = []
 
     def fake(name):
-        return wraps(FUNCTIONS[name])(lambda *given, **options: calls.append((name, given, options)) or "")
+        return lambda rows, options: calls.append((name, rows, options)) or ""
 
-    for name in FUNCTIONS:
-        monkeypatch.setitem(FUNCTIONS, name, fake(name))
+    for name, function in FUNCTIONS.items():
+        monkeypatch.setitem(FUNCTIONS, name, function._replace(run=fake(name)))
     return calls
 
 
@@ -223,9 +222,6 @@ WORDS = [
     (JudgeJob, "samples", "many", "many"),
     (JudgeJob, "aggregation", ["median"], "median"),
     (JudgeJob, "aggregation", ["ordinal=median", "binary=any"], {"ordinal": "median", "binary": "any"}),
-    (JudgeJob, "confidence", "none", None),
-    (JudgeJob, "confidence", "0.9", 0.9),
-    (JudgeJob, "confidence", "predictive", "predictive"),
     (JudgeJob, "judge_weights", ["1", "0.5"], [1.0, 0.5]),
     (JudgeJob, "data_classification", ["pii", "public"], ["pii", "public"]),
     (JudgeJob, "max_calls", "none", None),
@@ -268,8 +264,10 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
     assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 0
     assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 0
     (first, given, judged), (second, _, compared) = called
-    assert (first, second, given) == ("judge", "winrates", (ROWS,))
-    assert judged == {
+    assert (first, second, given) == ("judge", "winrates", ROWS)
+    assert judged.given == {
+        "data": rows,
+        "split": None,
         "criteria": ("a", "b"),
         "engine": ("one", "two"),
         "response_fields": "answer",
@@ -279,7 +277,8 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
         "gold_fields": {"relevance": "gold"},
         "shuffle_options": False,
     }
-    assert compared == {"criteria": "a", "engine": "one", "response_fields": ["answer", "other"]}
+    told = {"data": rows, "split": None, "criteria": "a", "engine": "one", "response_fields": ("answer", "other")}
+    assert compared.given == told
 
 
 @pytest.mark.parametrize("verb", ["judge", "winrates", "checklist", "reliability"])
@@ -367,7 +366,11 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
         ("judge", ["--split", "test"], "without splits"),
         ("judge", ["--mode", "../x:y"], "--mode is '../x:y', which cannot be imported"),
         ("winrates", ["--response-fields", "answer"], "name at least two"),
-        ("winrates", ["--systems-field", "question", "--response-fields", "answer"], "must be named too"),
+        (
+            "winrates",
+            ["--systems-field", "question", "--response-fields", "answer"],
+            "that of the prompts with id_field",
+        ),
         ("winrates", ["--design", "swiss"], "is not a number of rounds"),
         ("winrates", ["--reduction", "weighted_win_rate"], "set scale='graded' too"),
         ("winrates", ["--gold-fields", "best"], "no field 'best', which gold_fields names"),
@@ -412,11 +415,10 @@ def test_a_run_that_fails_ends_in_1_and_one_that_is_interrupted_in_130(rows, mon
         assert main(["judge", rows, *RELEVANCE, "--engine", served(server), "--no-progress", *SHOWN]) == 1
     assert "votes failed" in capsys.readouterr().err
 
-    @wraps(FUNCTIONS["judge"])
-    def interrupted(*_, **__):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(FUNCTIONS, "judge", interrupted)
+    monkeypatch.setitem(FUNCTIONS, "judge", FUNCTIONS["judge"]._replace(run=interrupted))
     assert main(["judge", rows, *RELEVANCE, *BASELINE, *SHOWN]) == 130
     assert "goes on where it stopped" in capsys.readouterr().err
 

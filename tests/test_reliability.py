@@ -4,9 +4,9 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.functions import reliability
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.reliability_report import reliability
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer
 

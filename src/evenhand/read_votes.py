@@ -32,6 +32,7 @@ from evenhand.data.fields import (
     field_of,
     field_or,
     group_columns,
+    name_in,
     name_of,
     named_groups,
     read_clusters,
@@ -435,19 +436,6 @@ class RecordedVotes:
                 own.append(equal[key])
         set_aside(selected)
         return found
-
-
-def name_in(row: Row, number: int, column: str, setting: str, *, allow_none: bool = False) -> str:
-    """Return the name that a row has in a column.
-
-    Raises:
-        InvalidInputError: If it has none, and needs one.
-    """
-    value = field_of(row, column, number, setting)
-    name = name_of(value)
-    if not name and not allow_none:
-        raise InvalidInputError(f"row {number} has {value!r} in {column!r}, which {setting} names: it needs a name")
-    return name
 
 
 def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:

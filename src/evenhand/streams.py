@@ -26,7 +26,7 @@ import pyarrow
 import pyarrow.compute
 from filelock import FileLock, Timeout
 
-from evenhand.data.fields import row_id, text_of
+from evenhand.data.fields import name_in, text_of
 from evenhand.data.rows import IdentifiedRows, Row, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
@@ -38,7 +38,6 @@ from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.options import FunctionArguments
 from evenhand.results.made_by import write_run
 from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
@@ -76,14 +75,12 @@ class FunctionCall:
     Attributes:
         name: The name of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
         function: The function of checked options.
-        places: Its other arguments that are not keywords, ``engine`` among them.
-        options: Its keywords, checked.
+        options: Its other arguments, checked.
     """
 
     name: str
     function: Callable[..., Any]
-    places: Mapping[str, Any]
-    options: FunctionArguments
+    options: Any
 
     @property
     def is_long(self) -> bool:
@@ -92,12 +89,12 @@ class FunctionCall:
 
     def judges(self) -> Sequence[JudgeEngine]:
         """Return the judges."""
-        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
+        return judges_of(self.options.engine, self.options.model, batch=self.options.batch)
 
     def run(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> Any:  # noqa: ANN401 - options, and as the function returns it
         """Call the function on some of the rows."""
-        options = self.options.model_copy(update={"model": None, "dry_run": False, **changes})
-        return self.function(rows, **{**self.places, "engine": judges}, options=options)
+        changes = {"model": None, "dry_run": False, "engine": judges, **changes}
+        return self.function(rows, self.options.model_copy(update=changes))
 
     def estimate(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
         """Estimate what judging some of the rows takes."""
@@ -257,12 +254,11 @@ def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool)
 
 def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
     try:
-        name = "" if id_field is None else row_id(row, id_field, place)
+        name = "" if id_field is None else name_in(row, place, id_field, "id_field")
     except InvalidInputError as error:
         raise InvalidInputError(f"{batch.name(place)}: {error}") from error
-    text = json.dumps(
-        {str(column): row[column] for column in sorted(row, key=str)}, default=_text_or_type, skipkeys=True
-    )
+    cells = {str(column): row[column] for column in sorted(row, key=str)}
+    text = json.dumps(cells, default=_text_or_type, skipkeys=True)
     return _Unit(batch.name(place), name, text, (row,))
 
 
@@ -490,12 +486,7 @@ def held_alone(folder: Path) -> Iterator[None]:
 
 def _made_by(header: Mapping[str, Any]) -> dict[str, Any]:
     prints = header["parameters"]["fingerprint"]
-    found = {
-        **run_of(header),
-        "the engine's description": prints["judge"],
-        "the text of the prompts": prints["prompts"],
-    }
-    return {name: value for name, value in found.items() if name != "include_prompts_in_result"}
+    return {**run_of(header), "the engine's description": prints["judge"], "the text of the prompts": prints["prompts"]}
 
 
 @contextmanager

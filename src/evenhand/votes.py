@@ -267,24 +267,6 @@ class Completion(FrozenValue):
         return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 
-PREDICTIVE: Literal["predictive"] = "predictive"
-StopConfidence = float | Literal["predictive"] | None
-"""How likely the outcome must be for draws to end early; see `evenhand.aggregation.verdict.draws_are_settled`."""
-
-
-@frozen_value
-class EarlyStop(FrozenValue):
-    """The rule by which a judge's draws in one order could end before all were made.
-
-    Attributes:
-        planned: Draws of the prompt at most.
-        confidence: The rule that ended them: ``predictive``, a posterior, or None if nothing could change any more.
-    """
-
-    planned: int
-    confidence: StopConfidence = None
-
-
 class Prompts(Mapping[str, list[Message]]):
     """The messages that were sent, by stage, held small: most of a prompt is our own text and that of the question.
 
@@ -413,7 +395,7 @@ class Vote(FrozenValue):
         reasks: The number of times that the judge was asked again to name an option.
         usage: The consumption of all calls of this vote.
         prompts: Stage -> the messages sent, for the stages that ran.
-        early_stop: The rule that could end the draws that this is one of; None if their number was fixed.
+        draws_planned: The draws of the prompt at most, if they could stop early; None if their number was fixed.
     """
 
     judge_id: Name
@@ -434,7 +416,7 @@ class Vote(FrozenValue):
     reasks: int = 0
     usage: Annotated[Usage, AfterValidator(held_once)] = NOTHING_USED
     prompts: Prompts | None = None
-    early_stop: Annotated[EarlyStop | None, AfterValidator(held_once)] = None
+    draws_planned: int | None = None
 
     @property
     def asked(self) -> bool:
@@ -457,35 +439,20 @@ class Vote(FrozenValue):
         return self.selected_index is not None and not self.na
 
 
-ALWAYS_DRAWN = 2
-"""The number of draws of a judge in one order that are made in any case, except as in :func:`unselected_draws`."""
-
-
 def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
     """Return the votes that are cast in any case: all if the number of draws was fixed, else the first two.
 
-    Of draws that could stop after one, the first: those of two, and those under a confidence that a single draw
-    reaches (P(θ > ½) is ¾ then).
+    Of two draws, the second of which could be left out, the first.
 
-    >>> early = EarlyStop(planned=5)
-    >>> drawn = [Vote(judge_id="j", order=(0, 1), sample=sample, early_stop=early) for sample in range(3)]
+    >>> drawn = [Vote(judge_id="j", order=(0, 1), sample=sample, draws_planned=5) for sample in range(3)]
     >>> [vote.sample for vote in unselected_draws(drawn)]
     [0, 1]
     """
-    return [vote for vote in votes if is_always_drawn(vote.sample, vote.early_stop)]
-
-
-def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
-    """Return whether a draw is made in any case: see :func:`unselected_draws`.
-
-    Args:
-        sample: Its number.
-        stop: The rule that could end the draws.
-    """
-    if stop is None:
-        return True
-    after_one = isinstance(stop.confidence, float | int) and stop.confidence <= 0.75
-    return sample % stop.planned < (1 if after_one or stop.planned <= ALWAYS_DRAWN else ALWAYS_DRAWN)
+    return [
+        vote
+        for vote in votes
+        if vote.draws_planned is None or vote.sample % vote.draws_planned < max(1, min(2, vote.draws_planned - 1))
+    ]
 
 
 @frozen_value

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import comb
 from pathlib import Path
-from typing import Any
 
-from evenhand.aggregation.verdict import aggregate, draws_are_settled
+from evenhand.aggregation.verdict import Levels, aggregate, draws_are_settled, is_certain
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 
@@ -26,7 +25,7 @@ def levels(count: int, scale: Scale = "ordinal") -> Criterion:
 class Stopping:
     """One criterion's outcomes and ends of drawing, by the counts drawn."""
 
-    def __init__(self, criterion: Criterion, confidence: Any) -> None:
+    def __init__(self, criterion: Criterion, *, certain: bool = False) -> None:
         size = len(criterion.options)
         cast = [Vote(judge_id="judge", order=tuple(range(size)), selected_index=option) for option in range(size)]
 
@@ -39,7 +38,9 @@ class Stopping:
 
         @cache
         def ends(counts: Counts, remaining: int) -> bool:
-            return draws_are_settled(votes(counts), criterion, remaining, confidence=confidence)
+            if certain:
+                return is_certain(Levels.of(criterion), counts, remaining)
+            return draws_are_settled(votes(counts), Levels.of(criterion), remaining)
 
         self.size = size
         self.outcome: Callable[[Counts], int | None] = outcome

@@ -13,13 +13,13 @@ from evenhand.aggregation.verdict import (
     Scoring,
     aggregate,
     draws_are_settled,
-    posterior_of_lead,
+    is_certain,
     predictive_probability,
 )
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from evenhand.votes import EarlyStop, Vote
+from evenhand.votes import Vote
 from tests.aggregation.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
 from tests.support.shared import shared_path
 
@@ -75,9 +75,11 @@ def test_settled_is_what_no_continuation_can_change(criterion, data):
         outcome(draws([*made, *further], criterion), criterion)
         for further in itertools.product([None, *range(len(criterion.options))], repeat=remaining)
     }
-    has_choice = outcome(votes, criterion)[2] is not None
-    expected = len(possible) == 1 if has_choice else remaining == 0
-    assert draws_are_settled(votes, criterion, remaining) is expected
+    if outcome(votes, criterion)[2] is None:
+        assert draws_are_settled(votes, Levels.of(criterion), remaining) is (remaining == 0)
+    else:
+        counts = [made.count(place) * (not option.na) for place, option in enumerate(criterion.options)]
+        assert is_certain(Levels.of(criterion), counts, remaining) is (len(possible) == 1)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +96,7 @@ def test_settled_is_what_no_continuation_can_change(criterion, data):
 )
 def test_worked_examples_of_yes_and_no(made, remaining, settled):
     criterion = CRITERIA["binary"]
-    assert draws_are_settled(draws(made, criterion), criterion, remaining) is settled
-
-
-@pytest.mark.parametrize(("leading", "runner_up"), [(1, 0), (4, 0), (5, 2), (20, 11), (3, 3)])
-def test_the_posterior_of_the_lead_is_that_of_a_beta_distribution(leading, runner_up):
-    assert posterior_of_lead(leading, runner_up) == pytest.approx(
-        stats.beta(leading + 1, runner_up + 1).sf(0.5), abs=1e-12
-    )
+    assert draws_are_settled(draws(made, criterion), Levels.of(criterion), remaining) is settled
 
 
 DISTINCT = {
@@ -137,36 +132,36 @@ def test_the_predictive_probability_is_that_of_every_continuation(criterion, dat
 def test_the_predictive_rule_waits_for_three_draws_and_a_third():
     met = CRITERIA["binary"]
     ends = [
-        draws_are_settled(draws([0] * made, met), met, planned - made, confidence="predictive")
+        draws_are_settled(draws([0] * made, met), Levels.of(met), planned - made)
         for planned, made in ((9, 2), (9, 4), (15, 4), (15, 5))
     ]
     # 2 of 9 are too few whatever they say, and so are 4 of 15
     assert ends == [False, True, False, True]
     # 5 : 3 of 9: one no is enough for 5 : 4, which is still yes
-    assert draws_are_settled(draws([0] * 5 + [1] * 3, met), met, 1, confidence="predictive")
+    assert draws_are_settled(draws([0] * 5 + [1] * 3, met), Levels.of(met), 1)
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.6, 0.75, 0.9, 0.97])
 @pytest.mark.parametrize("planned", [5, 8, 9, 15])
-def test_the_default_comes_to_what_all_draws_come_to(accuracy, planned):
-    calls, same = expected(Stopping(CRITERIA["binary, a fault"], "predictive"), [accuracy, 1 - accuracy], planned)
+def test_the_draws_made_have_the_outcome_of_all_draws(accuracy, planned):
+    calls, same = expected(Stopping(CRITERIA["binary, a fault"]), [accuracy, 1 - accuracy], planned)
     assert same >= 0.97
-    assert calls < expected(Stopping(CRITERIA["binary, a fault"], None), [accuracy, 1 - accuracy], planned)[0] + 1e-12
+    certain = Stopping(CRITERIA["binary, a fault"], certain=True)
+    assert calls < expected(certain, [accuracy, 1 - accuracy], planned)[0] + 1e-12
 
 
-def test_the_default_saves_two_calls_of_five_on_recorded_draws():
+def test_the_rule_saves_two_calls_of_five_on_recorded_draws():
     cells = recorded_cells(shared_path(RECORDED))
     some = type(cells)(dict(itertools.islice(cells.items(), 0, None, 8)))
     for criterion in (levels(10), levels(10, "nominal")):
-        calls, same = replay(Stopping(criterion, "predictive"), cells if len(some) < 2000 else some)
+        calls, same = replay(Stopping(criterion), cells if len(some) < 2000 else some)
         assert same >= 0.97
-        assert calls < replay(Stopping(criterion, 0.95), some)[0]
+        assert calls < 0.65
 
 
-def stopped(indices, criterion, planned, confidence=None, judge="j"):
-    """Draws of which all but the first may depend on what was said."""
-    rule = EarlyStop(planned=planned, confidence=confidence)
-    return [vote.model_copy(update={"early_stop": rule, "judge_id": judge}) for vote in draws(indices, criterion)]
+def stopped(indices, criterion, planned):
+    """Return draws that could stop early."""
+    return [vote.model_copy(update={"draws_planned": planned}) for vote in draws(indices, criterion)]
 
 
 def test_what_a_stop_would_bias_is_left_out_of_a_verdict():
@@ -180,7 +175,7 @@ def test_what_a_stop_would_bias_is_left_out_of_a_verdict():
         aggregate(votes, criterion, scoring=Scoring(expected=True))
 
 
-def test_draws_come_to_nothing_under_a_criterion_that_they_do_not_settle():
+def test_draws_have_no_result_under_a_criterion_that_they_do_not_settle():
     # 3 of 3, one of 1 and one of 2: two more of 1 tie, which goes to the worse; two of 0 move the median of seven to 2
     ordinal, nominal = (levels(4, scale).model_copy(update={"name": "c"}) for scale in ("ordinal", "nominal"))
     votes = stopped([3, 3, 3, 1, 2], ordinal, 7)
@@ -194,8 +189,8 @@ def test_bounds_hold_what_unmade_draws_could_still_have_said():
     criterion = CRITERIA["binary"]
     # 4 yes and 2 unscored of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
     assert aggregate(stopped([0, 0, 0, 0, None, None], criterion, 7), criterion).bounds == (1.0, 1.0)
-    # under a posterior 4 yes end nine draws; with two no in place of the unscored ones nothing is certain
-    unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9, 0.95), criterion)
+    # 4 yes end nine draws; with two no in place of the unscored ones 4 : 2 is not settled
+    unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9), criterion)
     assert (unsure.aggregated_value, unsure.bounds) == (1.0, (0.0, 1.0))
 
 
@@ -211,7 +206,9 @@ def test_agreement_under_a_stop_is_that_of_all_draws_on_average():
             end = next(
                 made_so_far
                 for made_so_far in range(1, 10)
-                if draws_are_settled(draws(cell[:made_so_far], criterion), criterion, 9 - made_so_far)
+                if is_certain(
+                    Levels.of(criterion), [cell[:made_so_far].count(option) for option in range(3)], 9 - made_so_far
+                )
             )
             kept = cell[:end]
             seen[cell] = (

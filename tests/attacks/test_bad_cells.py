@@ -124,7 +124,7 @@ def test_a_cell_that_says_nothing_is_one_message_wherever_it_stands(where, cell)
 
 @pytest.mark.parametrize("missing", [float("nan"), None, "", "  ", numpy.float32("nan"), pandas.NA])
 def test_an_id_that_is_nothing_is_refused(missing):
-    with pytest.raises(InvalidInputError, match="every row needs an id of its own"):
+    with pytest.raises(InvalidInputError, match="every row needs a name"):
         WAYS["direct"]([ROW, {**ROW, "g": missing}], BASELINE, id_field="g")
 
 

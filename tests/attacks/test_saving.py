@@ -67,7 +67,6 @@ def test_the_name_is_another_each_time_and_nothing_is_left(tmp_path):
 
 
 ELSEWHERE = {
-    "engines/batches.py": "in a folder of its own, made by tempfile",
     "report/summaries.py": "the summary of GitHub, whose path its runner gives",
 }
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.data.documents import derived_name, read_criterion, read_rubric, rubric_document
+from evenhand.data.documents import derived_name, read_criterion, read_rubric
 from evenhand.errors import InvalidCriterionError
 
 
@@ -119,7 +119,7 @@ def test_sections_with_weights_are_those_of_a_nested_rubric():
         "split": "data",
         "is_written": "text",
     }
-    assert read_rubric(rubric_document(rubric), "the document") == rubric
+    assert read_rubric(rubric.model_dump(mode="json"), "the document") == rubric
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_one_prompt_however_its_id_is_written(same):
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), "", " "])
 def test_a_row_needs_an_id(nothing):
-    with pytest.raises(InvalidInputError, match=r"row 1 has .* in 'id', which id_field names: it needs a name"):
+    with pytest.raises(InvalidInputError, match=r"row 1 has .* in 'id', which id_field names: every row needs a name"):
         LONG.prompts(long(1, nothing))
 
 

@@ -3,22 +3,20 @@
 import asyncio
 import json
 import signal
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 import evenhand
+from evenhand.by_name import job_of
 from evenhand.cli import main
 from evenhand.engines import batches
 from evenhand.engines.base import Request
 from evenhand.engines.batches import BatchRecords
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal, canonical_json, describe_request
+from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.ray_data import judge_on_ray
-from evenhand.row_runs import job_of
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
 from tests.support.server import Reply
@@ -102,15 +100,6 @@ def test_one_request_that_the_provider_refuses_costs_only_itself(server, journal
         reply for place, reply in enumerate(directly(server)) if place != 2
     ]
     assert len(server.batches) == 1
-
-
-def test_one_bad_line_does_not_refuse_the_others(server, journal):
-    server.plan = Plan(bad_lines={4: "This line is not parseable as valid JSON"})
-    replies = ask(engine(server), journal)
-    assert "not parseable" in str(replies[4])
-    assert sum(isinstance(reply, str) for reply in replies) == 7
-    assert [len(batch.lines) for batch in server.batches] == [8, 7]
-    assert set(server.answered.values()) == {1}
 
 
 @SHAPES
@@ -323,25 +312,6 @@ def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice(server, tmp_path, s
     assert paid_once(server)
 
 
-@SHAPES
-def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shape, capsys):
-    server.plan = Plan(hold=True)
-    path = killed(server, shape, tmp_path, lambda: looked_at(server))
-    elsewhere = tmp_path / "copied.sqlite3"
-    with closing(sqlite3.connect(path)) as connection, closing(sqlite3.connect(elsewhere)) as copy:
-        connection.backup(copy)
-    assert main(["journal", "collect", "--journal", str(elsewhere)]) == 0
-    said = capsys.readouterr().out
-    assert "0 new replies of 1 batch" in said
-    assert f"{server.batches[0].name} of 8 requests has not ended" in said
-    server.finish()
-    assert main(["journal", "collect", "--journal", str(elsewhere), "--wait"]) == 0
-    assert "8 new replies of 1 batch" in capsys.readouterr().out
-    with Journal(elsewhere) as journal:
-        assert ask(engine(server, shape), journal, texts=TEXTS[:5]) == directly(server)[:5]
-    assert len(server.batches) == 1
-
-
 def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path):
     server.plan = Plan(hold=True)
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # as in the foreground
@@ -350,7 +320,6 @@ def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path)
     run.send(signal.SIGINT)
     assert run.wait(30) == 1
     assert "1 batch of 6 requests left with the provider" in run.told
-    assert f"evenhand journal collect --journal {tmp_path / 'journal.sqlite3'}" in run.told
     assert "KeyboardInterrupt" in run.told
     server.finish()
     again = Running(JUDGE, server.base_url, tmp_path / "journal.sqlite3", output=tmp_path / "again")
@@ -392,39 +361,7 @@ def test_batches_are_not_for_a_cluster(server, tmp_path):
         )
 
 
-ASKED = describe_request(Request(({"role": "user", "content": "Good or Bad?"},)))
-
-
-def _waiting_for(journal, judge, *names, keys=("k",)):
-    """Batches in the journal as a run has left them: of one request each, or the last of them all keys."""
-    records = BatchRecords(journal)
-    for place, name in enumerate(names, start=1):
-        own = keys if place == len(names) else [f"other {place}"]
-        records.add(name, canonical_json(dict(judge.identity())), judge.described(), [(key, ASKED) for key in own])
-
-
-def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal, tmp_path, capsys):
-    ask(engine(server), journal)
-    keys = [line["custom_id"] for line in server.batches[0].lines]
-    with Journal(tmp_path / "another.sqlite3") as another:
-        _waiting_for(another, engine(server).to_judge(), "batch_404", "batch_1", keys=keys)
-        assert main(["journal", "collect", "--journal", str(another.path)]) == 1
-        told = capsys.readouterr()
-        assert "8 new replies of 2 batches" in told.out
-        assert "'batch_404' of 1 request cannot be seen" in told.err
-        assert [each.name for each in BatchRecords(another).all()] == ["batch_404"]
-
-
 def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
     server.plan = Plan(create_fault=(429, "slow down"))
     assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
     assert server.events["POST batches"] == 2
-
-
-def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, monkeypatch, capsys):
-    monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:1/v1")
-    _waiting_for(journal, evenhand.LiteLLMEngine(model="openai/judge", batch=True).to_judge(), "batch_1")
-    monkeypatch.delenv("OPENAI_API_BASE")
-    assert main(["journal", "collect", "--journal", str(journal.path)]) == 1
-    assert "with endpoint 'http://localhost:1/v1', which is None here" in capsys.readouterr().err
-    assert len(BatchRecords(journal).all()) == 1

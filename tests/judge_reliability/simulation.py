@@ -127,6 +127,6 @@ def measured(report):
         "refusals": shares.get("refusal"),
         "unreadable": shares.get("no_match"),
         "single votes as people": report.people.vote_accuracy,
-        "verbosity": slope.slope.interval,
-        "position": slope.position_effect.interval,
+        "verbosity": slope.slope,
+        "position": slope.position_effect,
     }

@@ -29,7 +29,6 @@ def test_an_expected_value_asks_for_log_probabilities_and_short_answers():
         ({"scoring": "mean"}, "scoring is 'mean'"),
         ({"min_mass": 2}, "min_mass is 2"),
         ({"stop_early": 1}, "stop_early is 1"),
-        ({"confidence": 0.5}, "confidence is 0.5"),
         ({"prompt": 3}, "prompt is 3"),
         ({"stop_early": True, "scoring": "expected"}, "every further draw changes a mean"),
         ({"flow": "three_step"}, "flow is 'three_step'"),

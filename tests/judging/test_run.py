@@ -280,19 +280,18 @@ def drawn(judge, question, **grid):
 
 
 @pytest.mark.parametrize(
-    ("script", "confidence", "made"),
+    ("script", "made"),
     [
-        ("YYY", None, 3),  # three of five
-        ("YNYY", None, 4),
-        ("YNYNY", None, 5),
-        ("YYNY", 0.6, 1),  # after one draw P = 1 - (1/2)^2 = 0.75
-        ("Y??YY", None, 4),  # unreadable draws settle nothing: after three, 1 : 0 can still become 1 : 2
+        ("YYY", 3),  # three of five
+        ("YNYY", 4),
+        ("YNYNY", 5),
+        ("Y??YY", 4),  # unreadable draws settle nothing: after three, 1 : 0 can still become 1 : 2
     ],
 )
-def test_no_draw_is_made_that_could_not_change_the_outcome(script, confidence, made):
+def test_no_draw_is_made_that_could_not_change_the_outcome(script, made):
     replies = {"Y": "Yes", "N": "No", "?": "hm"}
     judge = ScriptedJudge(lambda request: "hm" if request.stage == "reask" else replies[script[request.sample]])
     question = Question(id="1", criterion=yes_no_criterion("met", "Is it met?"), responses=("r",))
-    votes = drawn(judge, question, stop_early=True, confidence=confidence)
+    votes = drawn(judge, question, stop_early=True)
     assert [vote.sample for vote in votes] == list(range(made))
     assert max(request.sample for request in judge.requests) == made - 1

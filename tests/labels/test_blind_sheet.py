@@ -18,9 +18,8 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, page, table
+from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, SheetLabels, page, table
 from evenhand.labels.people import LabelsOfOtherRowsWarning, paired, read_gold
-from evenhand.labels.read_labels import SheetLabels
 from evenhand.unitxt.loading import UndefinedScoreWarning
 from tests.support import browser
 

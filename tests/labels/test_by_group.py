@@ -90,11 +90,10 @@ def test_labels_correct_the_scores_of_their_groups():
     alone = evenhand.correct(only, own, design="random", seed=0)
     (same,) = [each for each in alone.scores if each.system == "new"]
     assert score.corrected == same.corrected
-    assert "hides a loss" in found.reversals[0]
     without = results.by("topic", gold=people)
     assert without.design is None
     assert not without.scores["many", "new", "good"].corrected
-    assert "corrected, all" not in str(without)
+    assert "corrected [" not in str(without)
     with pytest.raises(InvalidInputError, match="design is 'guess'"):
         results.by("topic", gold=people, design="guess")
 
@@ -103,9 +102,6 @@ def test_a_group_without_labels_is_told_and_not_corrected():
     people = [{"id": row["id"], "system": "new", "label": "Yes"} for row in HIDDEN if row["topic"] == "many"]
     found = judged(HIDDEN, id_field="id").by("topic", gold=people, design="random")
     assert found.scores["few", "new", "good"].corrected.reason == "no row of the group is labelled"
-    assert (
-        found.differences["many", "new", "old", "good"].corrected.reason == "no rows of both are labelled in the group"
-    )
 
 
 def test_contests_are_told_by_group():

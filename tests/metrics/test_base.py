@@ -30,7 +30,6 @@ FIELDS: list[dict[str, Any]] = [
     {"scoring": "expected"},
     {"min_mass": 0.3},
     {"stop_early": True},
-    {"confidence": None},
     {"on_position_bias": "abstain"},
     {"judge_weights": [1.0, 2.0], "aggregation": "weighted_mean"},
     {"max_failure_rate": 0.5},

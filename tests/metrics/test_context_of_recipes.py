@@ -45,7 +45,7 @@ def as_unitxt_writes_it(context):
 @pytest.mark.parametrize(("mode", "identifier"), CASES)
 def test_the_swap_shows_what_unitxt_shows(mode, identifier):
     criterion = load_criteria_artifact(identifier)
-    own = context_mapping(criterion.context_fields)
+    own = context_mapping(criterion.context_fields) or {}
     row = {"context": "the passage", **{field: f"its {field}" for field in own.values()}}
     # As recipes are written: nothing set. unitxt shows the row's context, which is all where the criterion names none.
     ours, theirs = shown(mode, criterion, row)

@@ -8,7 +8,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.modes.rubric import rubric_result, summarize_rubric, with_spread
 from evenhand.numbers import Missing
-from evenhand.votes import EarlyStop, Vote
+from evenhand.votes import Vote
 
 RUBRIC = Rubric(name="answer", criteria=(yes_no_criterion("right", "…"), yes_no_criterion("polite", "…")))
 RULES = VoteRules()
@@ -49,7 +49,7 @@ def test_criteria_that_move_together_move_the_score():
 
 def test_one_draw_and_draws_that_could_stop_have_no_spread():
     assert result(drawn([YES], [NO])).spread is None
-    early = drawn([YES, YES], [NO, NO], early_stop=EarlyStop(planned=5, confidence=0.95))
+    early = drawn([YES, YES], [NO, NO], draws_planned=5)
     assert result(early).spread is None
     assert summarize_rubric([result(drawn([YES], [NO]))], RUBRIC).overall_spread == Missing(
         "nothing was drawn twice, or draws could stop early"

@@ -58,9 +58,6 @@ def check_rates(found):
     placed = sorted(rates, key=rates.get, reverse=True)
     assert [one.system for one in found.ranked] == placed
     assert [one.rank for one in found.ranked] == list(range(1, len(placed) + 1))
-    assert [record.win_rate.estimate for record in (found.entry(each).record for each in placed)] == pytest.approx(
-        [rates[each] for each in placed]
-    )
     named = {(each.name, each.of): each.value for each in found.findings()}
     for system in placed:
         assert found.winrate(system).estimate == pytest.approx(rates[system])
@@ -100,8 +97,8 @@ def test_intervals_and_tests_are_those_of_the_battles_as_contests():
     assert pair.win_rate_test.p_value == pytest.approx(expected.win_rate_test.p_value)
     assert pair.difference_test.p_value == pytest.approx(expected.difference_test.p_value)
     for system in ("s0", "s1"):
-        own = found.entry(system)
+        own = found.system(system)
         theirs = next(each for each in oracle.systems if each.system == system)
-        assert (own.rank.rank, own.rank.low, own.rank.high) == (theirs.rank.rank, theirs.rank.low, theirs.rank.high)
-        assert own.rank.expected == pytest.approx(theirs.rank.expected)
-        assert found.winrate(system).low == pytest.approx(theirs.record.win_rate.low)
+        assert (own.rank, own.rank_low, own.rank_high) == (theirs.rank, theirs.rank_low, theirs.rank_high)
+        assert own.expected_rank == pytest.approx(theirs.expected_rank)
+        assert own.winrate.low == pytest.approx(theirs.winrate.low)

@@ -134,7 +134,7 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
     assert window.run(IMAGES)
     for width, told, title, _ in window.run(IMAGES):
         assert width > 0  # the policy of the page lets it be seen
-        assert told.startswith(f"{title}. ")
+        assert told.startswith(f"{title}; ")
     shown_page(window, results)
     assert window.run(CELLS) == expected_tables(results)
     views = {view.name: view for view in results.verdict_views()}

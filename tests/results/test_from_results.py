@@ -94,7 +94,7 @@ def test_a_rubric_a_checklist_and_comparisons_have_them_too(recipes):
         assert [found.estimate, found.low] == pytest.approx(
             [scores[f"{system}_winrate"], scores[f"{system}_winrate_ci_low"]]
         )
-        assert winrates.entry(system).rank.rank == scores[f"{system}_rank"]
+        assert winrates.system(system).rank == scores[f"{system}_rank"]
     grades = evenhand.from_results(recipes["grade_scores"])
     (judge,) = grades.parameters["judges"]
     scores = global_scores(recipes["grade_scores"])

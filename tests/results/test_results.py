@@ -13,7 +13,7 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
-from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
+from evenhand.votes import Completion, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
@@ -80,10 +80,7 @@ def votes(draw):
         reasks=draw(st.integers(0, 2)),
         usage=draw(st.builds(Usage, calls=st.integers(0, 3), cached=st.integers(0, 3), cost=numbers)),
         prompts=draw(st.sampled_from([None, {"assessment": [{"role": "user", "content": "Is “x” it? \n"}]}])),
-        early_stop=draw(
-            st.none()
-            | st.builds(EarlyStop, planned=st.integers(1, 9), confidence=st.sampled_from([None, 0.9, "predictive"]))
-        ),
+        draws_planned=draw(st.none() | st.integers(1, 9)),
     )
 
 

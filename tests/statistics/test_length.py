@@ -3,6 +3,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.length import length_controlled_win_rates, verbosity_slope
 
@@ -20,7 +21,7 @@ def test_two_systems_are_the_length_term_of_alpaca_eval():
     assert found.scale == pytest.approx(difference.std(ddof=1))
     assert found.win_rates[0].estimate == pytest.approx(expit(oracle.coef_[0][0]), abs=1e-5)
     assert found.win_rates[1].estimate == pytest.approx(1 - expit(oracle.coef_[0][0]), abs=1e-5)
-    assert found.length_effect.interval.estimate == pytest.approx(oracle.coef_[0][1], abs=1e-4)
+    assert found.length_effect.estimate == pytest.approx(oracle.coef_[0][1], abs=1e-4)
 
 
 def test_by_hand():
@@ -33,7 +34,7 @@ def test_by_hand():
     )
     assert found.scale == pytest.approx(10.328, abs=1e-3)
     assert found.win_rates[0].estimate == pytest.approx(3**0.5 / (1 + 3**0.5), abs=1e-7)
-    assert found.length_effect.interval.estimate == pytest.approx(np.log(3) / 2 / np.tanh(10 / 10.328), abs=1e-4)
+    assert found.length_effect.estimate == pytest.approx(np.log(3) / 2 / np.tanh(10 / 10.328), abs=1e-4)
 
 
 def test_who_stands_first_in_a_row_does_not_matter():
@@ -72,7 +73,6 @@ def test_not_identified_is_said(score, difference, reason):
     found = length_controlled_win_rates(Contests.of("ab", first=[0] * 4, second=[1] * 4, score=score), difference)
     assert found.win_rates == (None, None)
     assert reason in found.reason
-    assert found.length_effect.interval is None
     assert found.length_effect.reason == found.reason
 
 
@@ -97,10 +97,10 @@ def test_it_is_logistic_regression_without_an_intercept():
     oracle.fit(np.vstack([design, design]), np.repeat([1, 0], 300), sample_weight=weights)
     found = verbosity_slope(score, lengths, quality_difference=quality, shown_first=shown)
     effects = (found.slope, found.quality_effect, found.position_effect)
-    assert [effect.interval.estimate for effect in effects] == pytest.approx(oracle.coef_[0], abs=1e-4)
-    doubled = found.win_probability_at_double.interval
+    assert [effect.estimate for effect in effects] == pytest.approx(oracle.coef_[0], abs=1e-4)
+    doubled = found.win_probability_at_double
     assert doubled.estimate == pytest.approx(expit(oracle.coef_[0][0] * np.log(2)), abs=1e-4)
-    assert doubled.low == pytest.approx(expit(found.slope.interval.low * np.log(2)))
+    assert doubled.low == pytest.approx(expit(found.slope.low * np.log(2)))
     assert (found.contests, found.unused, found.clusters, found.reason) == (300, 0, 300, None)
 
 
@@ -110,7 +110,7 @@ def test_the_robust_standard_error_by_hand():
     found = verbosity_slope([1, 1, 1, 0], [[1, 0]] * 4)
     error = np.log(2) / (0.75 * np.log(2) ** 2)
     quantile = 3.182446305
-    interval = found.slope.interval
+    interval = found.slope
     assert interval.estimate == pytest.approx(np.log(3) / np.log(2))
     assert interval.high - interval.estimate == pytest.approx(quantile * error, rel=1e-6)
 
@@ -129,8 +129,8 @@ def test_which_response_is_named_first_does_not_matter():
             ties=ties,
         )
         for limit in ("low", "estimate", "high"):
-            expected = getattr(plain.slope.interval, limit)
-            assert getattr(turned.slope.interval, limit) == pytest.approx(expected, abs=1e-5)
+            expected = getattr(plain.slope, limit)
+            assert getattr(turned.slope, limit) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,7 @@ def test_which_response_is_named_first_does_not_matter():
 def test_verbosity_not_identified_is_said(score, lengths, reason):
     found = verbosity_slope(score, lengths)
     assert reason in found.reason
-    assert (found.slope.interval, found.slope.reason) == (None, found.reason)
-    assert found.win_probability_at_double.interval is None
+    assert found.slope == found.win_probability_at_double == Missing(found.reason)
 
 
 def test_the_term_for_systems_is_a_column_a_system_less_one():
@@ -161,12 +160,12 @@ def test_the_term_for_systems_is_a_column_a_system_less_one():
     oracle.fit(np.column_stack([ratio, dummies[:, 1:]]), score)
     names = np.array(["a", "b", "c"])[systems]
     found = verbosity_slope(score, lengths, systems=names)
-    assert found.slope.interval.estimate == pytest.approx(oracle.coef_[0][0], abs=1e-4)
+    assert found.slope.estimate == pytest.approx(oracle.coef_[0][0], abs=1e-4)
     # A fourth system that never wins has no finite strength: its contests say nothing about length.
     more = verbosity_slope(
         [*score, 1.0, 1.0], [*lengths, (5, 9), (7, 2)], systems=[*names, ("a", "never"), ("b", "never")]
     )
-    assert more.slope.interval.estimate == pytest.approx(found.slope.interval.estimate)
+    assert more.slope.estimate == pytest.approx(found.slope.estimate)
     assert (more.contests, more.unused) == (size, 2)
 
 

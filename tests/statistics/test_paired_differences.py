@@ -89,7 +89,7 @@ def test_rows_of_a_cluster_flip_together_and_widen_the_interval():
 def test_all_pairs_are_one_family():
     rows = [[1, 0, 0]] * 8 + [[1, 1, 1]] * 4
     found = paired_differences(rows)
-    assert [(pair.first, pair.second) for pair in found] == [(0, 1), (0, 2), (1, 2)]
+    assert [(pair.first, pair.second) for pair in found] == [("0", "1"), ("0", "2"), ("1", "2")]
     # 2 / 2^8 twice and 1: Holm multiplies by 3, then by 2 but no less than before, then by 1.
     adjusted = [pair.test.adjusted_p_value for pair in found if pair.test is not None]
     assert adjusted == pytest.approx([6 / 2**8, 6 / 2**8, 1.0])
@@ -100,7 +100,7 @@ def test_what_only_one_has_is_set_aside_and_bounded():
     low = [[1, 0.5], [0, 0.5], [1, 0.25], [NAN, 0]]
     high = [[1, 0.5], [1, 0.5], [1, 0.75], [NAN, 1]]
     (pair,) = paired_differences(rows, low=low, high=high)
-    assert (pair.n_paired, pair.n_set_aside) == (1, 2)
+    assert (pair.n_compared, pair.n_set_aside) == (1, 2)
     # The last row does not apply to the first system: (0.5 - 0.5 + 0.25) / 3 and (0.5 + 0.5 + 0.75) / 3.
     assert (pair.if_unscored_low, pair.if_unscored_high) == pytest.approx((0.25 / 3, 1.75 / 3))
 

@@ -6,7 +6,7 @@ import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.unitxt.criteria_artifacts import to_artifact
-from evenhand.unitxt.loading import load_checklist, load_rubric, load_rubric_of_row
+from evenhand.unitxt.loading import load_checklist, load_of_rows, load_rubric
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
 
@@ -63,12 +63,12 @@ def test_what_cannot_be_told_is_refused(reference, error, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("my.yaml", "row 0: 'my.yaml' is the name of a file, and no file is read because a row of data names it: put"),
-        ([], "row 0: [] is no rubric of a row; accepted: a list or mapping of criteria, in the form of another tool"),
-        ([{"criterion": "", "points": 1}], "row 0: rubric 1 of"),
+        ("my.yaml", "instance 0: 'my.yaml' is the name of a file, and no file is read because a row of data"),
+        ([], "instance 0: [] is no rubric of a row; accepted: a list or mapping of criteria"),
+        ([{"criterion": "", "points": 1}], "instance 0: rubric 1 of"),
     ],
 )
 def test_what_is_no_rubric_of_a_row(given, message):
     with pytest.raises((ArtifactError, InvalidCriterionError)) as caught:
-        load_rubric_of_row(given, "row 0")
+        load_of_rows([{"own": given}], "own", "rubric_field", "rubric")
     assert message in str(caught.value)

@@ -3,11 +3,11 @@
 Samples, then orders, then judges. The rules come first, then one judge's votes, then when no further draw is needed,
 then the verdict.
 
-Early stopping: which numbers a run may still give once draws were left out.
+Early stopping: which numbers a run may still give when draws were left out.
 
-Where a judge's draws in one order (a *cell*) end because of what they said, how many there are depends on what they
-are: settled cells are short, contested ones long. Every number that comes from draws belongs to one of these kinds, for
-every mode, table and metric; this module decides it, and nothing else looks at how a cell ended.
+Where a judge's draws in one order (a *cell*) end because of their outcome, their number depends on that outcome:
+settled cells are short, contested ones long. Every number that is made of draws is of one of these kinds, in every
+mode, table and metric; this module decides which.
 
 **Functions of the cells' results** are given as always, because a cell ends only once its outcome is settled: the
 option selected, ``value`` and ``aggregated_value``, scores, winrates, ranks and their differences, accuracy against
@@ -15,7 +15,7 @@ gold labels, ``position_consistent``, flips, ``positional_bias`` and what positi
 agreement of judges (``percent_agreement``, alpha, kappas, effective judges, correlations), ``judge_mean``,
 ``score_without`` and ``change_without``, bounds. Panel rules, ``on_position_bias``, judge weights, NA strategies and
 reductions read the outcomes of cells and never single draws, so the votes can be read again under each of them. Draws
-that are not settled under *another* criterion than the one they were drawn for have no result there: the reason is
+that do not settle the result of another criterion than their own have no result there: the reason is
 ``stopped_early`` (:func:`collapse_samples`).
 
 **Shares and pairs of draws** are measured on the draws that are made regardless of the others, the first two of a cell
@@ -37,22 +37,23 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypedDict, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
-from scipy.special import betainc
 
-from evenhand.criteria import Criterion, Option, Scale, fold_label
+from evenhand.criteria import Criterion, Scale, fold_label
 from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.options import NEEDS_ALL_DRAWS, RuleOptions
-from evenhand.votes import PREDICTIVE, StopConfidence, UnscoredReason, Verdict, Vote, unselected_draws
+from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+
+FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Numbers closer than this are tied; option values, closer than this share of their range."""
@@ -73,25 +74,25 @@ class Choice(NamedTuple):
     value: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Levels:
     """The options of one criterion, read once per aggregation.
 
     Attributes:
-        criterion: The criterion.
+        name: The name of the criterion, for messages.
+        labels: The labels of its options.
+        scale: The scale of the criterion.
+        weight: The weight of the criterion in a rubric.
         values: Per option its value; None if it has none.
         na: Per option whether it says that the criterion does not apply.
-        scored: The indices of the options that are not NA.
-        has_values: Whether every scored option has a value.
-        tolerance: Values closer than this are tied.
     """
 
-    criterion: Criterion
+    name: str = field(compare=False)
+    labels: tuple[str, ...] = field(compare=False)
+    scale: Scale
+    weight: float
     values: tuple[float | None, ...]
     na: tuple[bool, ...]
-    scored: tuple[int, ...]
-    has_values: bool
-    tolerance: float
 
     @classmethod
     def of(cls, criterion: Criterion) -> Levels:
@@ -100,23 +101,39 @@ class Levels:
         Raises:
             InvalidCriterionError: If a pairwise criterion lacks the values that say which side an option is on.
         """
-        options = criterion.options
-        values = tuple([option.value for option in options])
-        na = tuple([option.na for option in options])
-        scored = tuple([index for index, is_na in enumerate(na) if not is_na])
-        has_values = all(values[index] is not None for index in scored)
-        if criterion.scale == "pairwise" and not has_values:
+        if criterion.scale == "pairwise" and not criterion.has_values:
             raise InvalidCriterionError(
                 f"the pairwise criterion {criterion.name!r} has options without a value; give each one: "
                 "1 where the first response is better, 0 where the second is, 0.5 for a tie"
             )
-        low, high = criterion.score_range
-        return cls(criterion, values, na, scored, has_values, TOLERANCE * (high - low))
+        values, na = zip(*[(option.value, option.na) for option in criterion.options], strict=True)
+        return cls(criterion.name, criterion.labels, criterion.scale, criterion.weight, values, na)
+
+    @cached_property
+    def scored(self) -> tuple[int, ...]:
+        """The indices of the options that are not NA."""
+        return tuple([index for index, is_na in enumerate(self.na) if not is_na])
+
+    @property
+    def na_index(self) -> int | None:
+        """The index of the first NA option, if there is one."""
+        return self.na.index(True) if True in self.na else None
+
+    @cached_property
+    def has_values(self) -> bool:
+        """Whether every option that is not NA has a value."""
+        return all(self.values[index] is not None for index in self.scored)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Values closer than this are tied."""
+        values = [value for value in self.values if value is not None]
+        return TOLERANCE * ((max(values) - min(values)) or 1.0) if values else TOLERANCE
 
     @property
     def pairwise(self) -> bool:
         """Whether the options take sides for one of two responses."""
-        return self.criterion.scale == "pairwise"
+        return self.scale == "pairwise"
 
     @property
     def graded(self) -> bool:
@@ -127,7 +144,7 @@ class Levels:
     @property
     def by_value(self) -> bool:
         """Whether draws result in their median, and not in the option or side drawn most often."""
-        return self.has_values and (self.graded if self.pairwise else self.criterion.scale == "ordinal")
+        return self.has_values and (self.graded if self.pairwise else self.scale == "ordinal")
 
     @property
     def met(self) -> int:
@@ -147,12 +164,7 @@ class Levels:
 
     def number(self, index: int) -> float:
         """Return the value of an option that is known to have one."""
-        value = self.values[index]
-        if value is None:
-            raise InvalidCriterionError(
-                f"the option {self.criterion.options[index].label!r} of {self.criterion.name!r} has no value"
-            )
-        return value
+        return cast(float, self.values[index])
 
     def value_of(self, choice: Choice) -> float:
         """Return the number that led to a choice, or the value of its option where there was none."""
@@ -181,9 +193,9 @@ class Levels:
             >>> Levels.of(Criterion(name="rude", description="", options=options, weight=-1)).worst([1, 2])
             2
         """
-        sign = 1.0 if self.criterion.weight >= 0 else -1.0
+        sign = 1.0 if self.weight >= 0 else -1.0
         if not self.has_values:
-            if self.criterion.scale == "binary":
+            if self.scale == "binary":
                 return max(candidates, key=lambda index: (index == self.unmet) == (sign > 0))
             return min(candidates)
         return min(candidates, key=lambda index: (sign * self.number(index), index))
@@ -373,12 +385,12 @@ def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
 def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     if len({ballot.choice.option for ballot in ballots}) == 1:
         return _selected(ballots, ballots[0].choice.option, levels)
-    if levels.criterion.scale == "binary":
+    if levels.scale == "binary":
         return _selected(ballots, levels.unmet, levels)
-    if (na_index := levels.criterion.na_index) is not None:
+    if (na_index := levels.na_index) is not None:
         return Choice(na_index, None)
     warnings.warn(
-        f"the judges of {levels.criterion.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+        f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
         "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
         AggregationWarning,
         stacklevel=4,
@@ -506,16 +518,11 @@ class OrderResult:
         undecided: The draws stopped before their result was settled.
     """
 
-    choice: Choice | None
-    na: bool
-    spread: float | None
+    choice: Choice | None = None
+    na: bool = False
+    spread: float | None = None
     draws: int = 0
     undecided: bool = False
-
-    @property
-    def variance(self) -> float:
-        """The sample variance of the values drawn, at least two."""
-        return (self.spread or 0.0) ** 2 * self.draws / (self.draws - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,17 +534,13 @@ class JudgeResult:
         na: The judge says that the criterion does not apply.
         abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
         consistent: Whether all orders that were answered select the same option (pairwise: take the same side, at any
-            the grade); None with fewer than two.
-        spreads: Per order with repeated draws the spread of the values.
-        variances: The sample variances of the same.
+            grade); None with fewer than two.
     """
 
     choice: Choice | None
     na: bool
     abstains: bool
     consistent: bool | None
-    spreads: tuple[float, ...]
-    variances: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,37 +563,31 @@ SELECTED = Scoring()
 def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
     """Collapse one judge's draws in one order (section "samples" of :func:`aggregate`).
 
-    Draws that could stop early have no ``spread``, and are ``undecided`` if they ended before they settle the outcome
-    under this criterion: they were drawn for another one.
+    Draws that could stop early have no ``spread``, and are ``undecided`` if they do not settle the outcome under this
+    criterion: they were drawn for another one.
 
     Raises:
         InvalidInputError: If expected values are asked of draws that could stop early.
     """
-    stop = votes[0].early_stop
-    if stop is not None and scoring.expected:
+    if scoring.expected:
         check_mean_over_draws(votes, "scoring='expected'")
-    left = draws_left_out(votes) if stop is not None else 0
-    if stop and left and not draws_are_settled(votes, levels.criterion, left, confidence=stop.confidence):
-        return OrderResult(None, na=False, spread=None, undecided=True)
-    scored: list[tuple[Vote, int]] = []
-    na = False
-    for vote in votes:
-        if is_na(vote, levels):
-            na = True
-        elif vote.selected_index is not None:
-            scored.append((vote, vote.selected_index))
+    left = draws_left_out(votes)
+    if left and not draws_are_settled(votes, levels, left):
+        return OrderResult(undecided=True)
+    scored = [
+        (vote, vote.selected_index) for vote in votes if vote.selected_index is not None and not is_na(vote, levels)
+    ]
     if not scored:
-        return OrderResult(None, na, None)
+        return OrderResult(na=any(is_na(vote, levels) for vote in votes))
     if scoring.expected and levels.has_values:
         numbers = [_expected(vote, index, levels, scoring.min_mass) for vote, index in scored]
         mean = average_of(numbers)
-        spread = _population_deviation(numbers) if len(numbers) > 1 else None
-        return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread, draws=len(numbers))
-    indices = [index for _, index in scored]
-    spread = None
-    if len(indices) > 1 and levels.has_values and stop is None:
-        spread = _population_deviation([levels.number(index) for index in indices])
-    return OrderResult(collapse_indices(indices, levels), na=False, spread=spread, draws=len(indices))
+        choice = Choice(levels.snap(mean), mean)
+    else:
+        choice = collapse_indices([index for _, index in scored], levels)
+        numbers = [levels.number(index) for _, index in scored] if levels.has_values else []
+    redrawn = len(numbers) > 1 and not stopped_early(votes)
+    return OrderResult(choice, spread=_population_deviation(numbers) if redrawn else None, draws=len(numbers))
 
 
 def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
@@ -610,27 +607,23 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
     answers = [levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices]
     answers += [_NA for result in results if result.na]
     consistent = len(set(answers)) == 1 if len(answers) > 1 else None
-    abstains = False
     if policy == "first" or len(orders) == 1:
         first = orders[min(orders)]
-        choice, na = first.choice, first.na
-    elif not choices:
-        choice, na = None, bool(answers)
-    else:
-        values = [levels.value_of(each) for each in choices] if levels.has_values else []
-        abstains = policy == "abstain" and consistent is not True
-        choice, na = choices[0], False
-        if abstains:
-            choice = None
-        elif len(set(choices)) > 1 and policy == "tie" and len(set(map(levels.side, values))) > 1:
+        return JudgeResult(first.choice, first.na, abstains=False, consistent=consistent)
+    if not choices:
+        return JudgeResult(None, bool(answers), abstains=False, consistent=consistent)
+    if policy == "abstain" and consistent is not True:
+        return JudgeResult(None, na=False, abstains=True, consistent=consistent)
+    choice = choices[0]
+    if len(set(choices)) > 1:
+        values = [levels.value_of(each) for each in choices]
+        if policy == "tie" and len(set(map(levels.side, values))) > 1:
             choice = levels.tie
-        elif len(set(choices)) > 1:
+        else:
             value = average_of(values)
-            by_value = levels.pairwise or levels.criterion.scale == "ordinal"
+            by_value = levels.pairwise or levels.scale == "ordinal"
             choice = Choice(levels.snap(value) if by_value else plurality_choice(choices, levels).option, value)
-    drawn = [result for result in results if result.spread is not None]
-    spreads = tuple([result.spread for result in drawn if result.spread is not None])
-    return JudgeResult(choice, na, abstains, consistent, spreads, tuple([result.variance for result in drawn]))
+    return JudgeResult(choice, na=False, abstains=False, consistent=consistent)
 
 
 def is_na(vote: Vote, levels: Levels) -> bool:
@@ -661,85 +654,53 @@ PRIOR_DRAWS = 0.25
 REDRAW = "judge again with stop_early=False (draws in the journal are not paid twice)"
 
 
-def draws_are_settled(
-    votes: Sequence[Vote], criterion: Criterion, remaining: int, *, confidence: StopConfidence = None
-) -> bool:
+def draws_are_settled(votes: Sequence[Vote], levels: Levels, remaining: int) -> bool:
     r"""Return whether further draws cannot change, or are unlikely to change, what a judge says in one order.
 
-    Certain (``confidence=None``): for any option that the remaining draws select, and however many of them select
-    none, the draws collapse to the same choice (:func:`aggregate`, section "samples"). It is
-    enough to try each option for all of 1 to ``remaining`` further draws: counts move furthest towards an option, and a
-    median towards an end of the scale, when all draws agree. What is certain ends the draws under the other rules too.
+    Certain: for any option that the remaining draws select, and however many of them select none, the draws collapse
+    to the same choice (:func:`aggregate`, section "samples"). What is certain ends the draws under other rules too.
 
-    ``"predictive"``, the default of a run: the :func:`predictive_probability` that all draws make the same choice is
-    at least 0.985, after three scored draws and a third of all, whichever is more. On 146,284 recorded prompts with
-    eight draws on ten levels it takes 59.3 % of the calls and has the result of all eight on 99.1 % (the posterior
-    of the lead at 0.95: 67.8 %, 99.9 %; certainty: 73.5 %, 100 %). Simulated judges agree with all their draws on 97 %
-    or more, also where they toss a fair coin for yes or no, with 3 to 25 draws (nine draws between two neighbours of
-    five levels: 96.7 %).
-
-    A number: with :math:`c_1 \ge c_2` the draws of the two options selected most, both as probable beforehand,
-    the share :math:`\theta` of the first among the two has the posterior
-    :math:`\mathrm{Beta}(c_1 + 1, c_2 + 1)`; the draws are settled when
-    :math:`P(\theta > \tfrac{1}{2}) \ge` ``confidence`` and the choice is that option. Looking after every draw
-    makes a wrong stop likelier than 1 - ``confidence``: it is a rule for saving calls, not a test.
+    Likely: the :func:`predictive_probability` that all draws make the same choice is at least 0.985, after three
+    scored draws and a third of all, whichever is more. On 146,284 recorded prompts with eight draws on ten levels this
+    rule makes 59.3 % of the calls and has the result of all eight on 99.1 % (certainty alone: 73.5 %, 100 %). Simulated
+    judges agree with all their draws on 97 % or more, also where they toss a fair coin for yes or no, with 3 to 25
+    draws (nine draws between two neighbours of five levels: 96.7 %).
 
     Args:
         votes: The draws so far, unscored ones included.
-        criterion: The criterion of the votes.
+        levels: The options of the criterion.
         remaining: Draws not made yet.
-        confidence: ``"predictive"``; a number in (½, 1); None for certainty alone.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
-        >>> yes = Vote(judge_id="j", order=(0, 1), selected_index=0)
-        >>> [draws_are_settled([yes] * 3, yes_no_criterion("met", "Is it met?"), remaining) for remaining in (2, 3)]
-        [True, False]
+        >>> yes, levels = Vote(judge_id="j", order=(0, 1), selected_index=0), Levels.of(yes_no_criterion("met", "…"))
+        >>> [draws_are_settled([yes] * 3, levels, remaining) for remaining in (3, 5, 7)]
+        [True, True, False]
     """
-    levels = Levels.of(criterion)
     counts = [0] * len(levels.values)
     for vote in votes:
         if vote.selected_index is not None and not is_na(vote, levels):
             counts[vote.selected_index] += 1
-    if not any(counts):
-        return remaining == 0
-    return _counts_are_settled(_Shape.of(criterion), tuple(counts), remaining, confidence)
-
-
-class _Shape(NamedTuple):
-    """The properties of a criterion that decide how draws collapse."""
-
-    scale: Scale
-    weight: float
-    options: tuple[tuple[float | None, bool], ...]
-
-    @classmethod
-    def of(cls, criterion: Criterion) -> Self:
-        return cls(
-            criterion.scale, criterion.weight, tuple([(option.value, option.na) for option in criterion.options])
-        )
-
-
-@lru_cache(maxsize=256)
-def _levels(shape: _Shape) -> Levels:
-    options = tuple(Option(label=str(place), value=value, na=na) for place, (value, na) in enumerate(shape.options))
-    return Levels.of(Criterion(name="-", description="", options=options, scale=shape.scale, weight=shape.weight))
+    return _counts_are_settled(levels, tuple(counts), remaining) if any(counts) else remaining == 0
 
 
 @lru_cache(maxsize=2**14)
-def _counts_are_settled(shape: _Shape, counts: tuple[int, ...], remaining: int, confidence: StopConfidence) -> bool:
-    levels = _levels(shape)
+def _counts_are_settled(levels: Levels, counts: tuple[int, ...], remaining: int) -> bool:
+    made = sum(counts)
+    enough = made >= max(3, math.ceil((made + remaining) / 3))
+    likely = enough and predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
+    return likely or is_certain(levels, counts, remaining)
+
+
+def is_certain(levels: Levels, counts: Sequence[int], remaining: int) -> bool:
+    """Return whether no further draws can change the choice.
+
+    It is enough to try each option for all of 1 to ``remaining`` further draws: counts move furthest towards an option,
+    and a median towards an end of the scale, when all draws agree.
+    """
     made = [option for option, count in enumerate(counts) for _ in range(count)]
     choice = collapse_indices(made, levels)
-    if confidence == PREDICTIVE:
-        fewest = max(3, math.ceil((len(made) + remaining) / 3))
-        likely = len(made) >= fewest and predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
-    elif isinstance(confidence, float | int):
-        *_, runner_up, leading = sorted((0, *counts))
-        likely = counts[choice.option] == leading and posterior_of_lead(leading, runner_up) >= confidence
-    else:
-        likely = False
-    return likely or all(
+    return all(
         collapse_indices([*made, *[option] * draws], levels) == choice
         for option in levels.scored
         for draws in range(1, remaining + 1)
@@ -757,8 +718,8 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     .. math:: P(n) = \frac{R!}{A^{(R)}} \prod_k \frac{(c_k + 1/4K)^{(n_k)}}{n_k!}, \quad A = \tfrac14 + \sum_k c_k,
 
     with rising factorials :math:`a^{(n)}`. The probabilities of all :math:`n` with which the counts :math:`c + n`
-    collapse to the same choice are summed, exactly: for a median by the draws below and above its place, for a mode by
-    the generating function of the others' counts, cut off where they would win. Options of equal value are one.
+    collapse to the same choice are summed, exactly: for a median value by value until its place is reached, for a mode
+    by the generating function of the others' counts, cut off where they would win. Options of equal value are one.
 
     Args:
         levels: The options.
@@ -780,114 +741,91 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
         >>> round(predictive_probability(met, [1, 0], 2), 9)
         0.95
     """
-    made = [option for option in levels.scored for _ in range(counts[option])]
-    choice = collapse_indices(made, levels)
-    draws, prior = counts, PRIOR_DRAWS / len(levels.scored)
+    choice = collapse_indices([option for option in levels.scored for _ in range(counts[option])], levels)
+    held: Counter[float] = Counter()  # the draws of each value, side or option
+    masses: defaultdict[float, float] = defaultdict(float)
+    for option in levels.scored:
+        number = levels.number(option) if levels.has_values else 0.0
+        group = number if levels.by_value else levels.side(number) if levels.pairwise else option
+        held[group] += counts[option]
+        masses[group] += counts[option] + PRIOR_DRAWS / len(levels.scored)
+    further = {group: _further(mass, remaining) for group, mass in masses.items()}
+    total = float(_further(held.total() + PRIOR_DRAWS, remaining)[-1])
     if levels.by_value:
-        return _median_stays(levels, draws, remaining, choice, prior)
-    if not levels.pairwise:
-        shares = [_further(counts[option] + prior, remaining) for option in levels.scored]
-        leader = levels.scored.index(choice.option)
-        spare = [levels.worst((option, choice.option)) == choice.option for option in levels.scored]
-        stays = _leads([counts[option] for option in levels.scored], shares, leader, spare)
-        return stays / float(_further(sum(counts[option] for option in levels.scored) + PRIOR_DRAWS, remaining)[-1])
-    sides = [levels.side(levels.number(option)) for option in levels.scored]
-    held = [
-        sum(counts[option] for option, on in zip(levels.scored, sides, strict=True) if on == side)
-        for side in (1, 0, -1)
-    ]
-    shares = [_further(own + prior * sides.count(side), remaining) for own, side in zip(held, (1, 0, -1), strict=True)]
-    total = float(_further(sum(held) + PRIOR_DRAWS, remaining)[-1])
-    wins = [_leads(held, shares, side, [False] * 3) / total for side in range(3)]
-    side = 0 if choice.option == UNNAMED_TIE else levels.side(levels.number(choice.option))
-    return wins[0] if side > 0 else wins[2] if side < 0 else 1 - wins[0] - wins[2]
+        stays = sum(
+            weight
+            for middle, weight in _middles(held, masses, further, remaining).items()
+            if levels.snap(sum(middle) / 2) == choice.option
+        )
+    elif levels.pairwise:
+        wins = {side: _leads(held, further, side, dict.fromkeys(held, 1)) for side in (1, -1) if side in held}
+        side = levels.side(levels.value_of(choice))
+        stays = wins[side] if side else total - sum(wins.values())
+    else:
+        loses_ties: dict[float, int] = {
+            option: int(levels.worst((option, choice.option)) != choice.option) for option in levels.scored
+        }
+        stays = _leads(held, further, choice.option, loses_ties)
+    return stays / total
 
 
-def _leads(counts: Sequence[int], shares: Sequence[NDArray[np.float64]], leader: int, spare: Sequence[bool]) -> float:
-    """Return the sum of the products of shares over all further draws after which the leader leads.
+def _leads(
+    held: Mapping[float, int], further: Mapping[float, FloatArray], leader: float, margins: Mapping[float, int]
+) -> float:
+    """Return the sum of the products of weights over all further draws after which the leader leads.
 
     Args:
-        counts: The draws so far.
-        shares: Per option those of 0, 1, …, R further draws of it.
-        leader: Which.
-        spare: Whether it wins a tie against each of the options.
+        held: The draws of each group so far.
+        further: Per group the weights of 0, 1, …, R further draws of it.
+        leader: The group that leads.
+        margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
     """
-    remaining = len(shares[leader]) - 1
-    found = 0.0
+    remaining, found = len(further[leader]) - 1, 0.0
     for own in range(remaining + 1):
         others = np.ones(1)
-        for option, held in enumerate(counts):
-            most = counts[leader] + own - held - (not spare[option])
-            if option != leader:
-                others = np.convolve(others, shares[option][: max(most + 1, 0)] if most >= 0 else np.zeros(1))
+        for group in held:
+            if group != leader:
+                most = held[leader] + own - held[group] - margins[group]
+                others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
         if len(others) > remaining - own:
-            found += float(shares[leader][own] * others[remaining - own])
+            found += float(further[leader][own] * others[remaining - own])
     return found
 
 
-def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: Choice, prior: float) -> float:
-    """Return the probability that the two draws in the middle of all have a mean that is snapped to the choice."""
-    values = sorted({levels.number(option) for option in levels.scored})
-    owners = [[option for option in levels.scored if levels.number(option) == value] for value in values]
-    counts = np.array([sum(draws[option] for option in own) for own in owners])
-    masses = counts + prior * np.array([len(own) for own in owners])
-    made = int(counts.sum()) + remaining
-    half = made // 2
-    total = float(_further(float(masses.sum()), remaining)[-1])
-
-    def both(at: int, by: int) -> float:
-        """Return the weight of an even split: half up to the place ``at``, none between, half from ``by`` on."""
-        if at < 0 or by >= len(values) or counts[at + 1 : by].any():
-            return 0.0
-        below, above = half - int(counts[: at + 1].sum()), half - int(counts[by:].sum())
-        if below < 0 or above < 0:
-            return 0.0
-        return float(
-            _further(float(masses[: at + 1].sum()), remaining)[below]
-            * _further(float(masses[by:].sum()), remaining)[above]
-        )
-
-    def one(at: int) -> float:
-        """Return the weight of both middle draws at the place ``at``: fewer than half below it, and fewer above."""
-        most = (made - 1) // 2
-        lower, own, upper = (
-            _further(float(part.sum()), remaining) for part in (masses[:at], masses[at : at + 1], masses[at + 1 :])
-        )
-        below, above = most - int(counts[:at].sum()), most - int(counts[at + 1 :].sum())
-        if below < 0 or above < 0:
-            return 0.0
-        aside = np.convolve(lower[: below + 1], upper[: above + 1])[: remaining + 1]
-        return float(aside @ own[remaining - np.arange(len(aside))])
-
-    found = 0.0
-    for at, low in enumerate(values):
-        if levels.snap(low) == choice.option:
-            found += one(at)
-        for by in range(at + 1, len(values) if made % 2 == 0 else 0):
-            if levels.snap((low + values[by]) / 2) == choice.option:
-                found += both(at, by) - both(at - 1, by) - both(at, by + 1) + both(at - 1, by + 1)
-    return found / total
+def _middles(
+    held: Mapping[float, int], masses: Mapping[float, float], further: Mapping[float, FloatArray], remaining: int
+) -> dict[tuple[float, float], float]:
+    """Return the weights of the two values in the middle of all draws; an odd number has one middle, twice."""
+    lower, upper = (sum(held.values()) + remaining - 1) // 2, (sum(held.values()) + remaining) // 2
+    found: defaultdict[tuple[float, float], float] = defaultdict(float)
+    open_states: dict[tuple[int, float | None], float] = {(0, None): 1.0}  # further draws so far, the lower middle
+    below = 0
+    for value in sorted(held):
+        below += held[value]
+        rest = _further(math.fsum(mass for other, mass in masses.items() if other > value), remaining)
+        reached: defaultdict[tuple[int, float | None], float] = defaultdict(float)
+        for (used, low), weight in open_states.items():
+            for draws in range(used, remaining + 1):
+                product = weight * float(further[value][draws - used])
+                middle = value if low is None and below + draws > lower else low
+                if middle is not None and below + draws > upper:
+                    found[middle, value] += product * float(rest[remaining - draws])
+                else:
+                    reached[draws, middle] += product
+        open_states = reached
+    return found
 
 
 @lru_cache(maxsize=2**12)
-def _further(mass: float, draws: int) -> NDArray[np.float64]:
+def _further(mass: float, draws: int) -> FloatArray:
     """Return ``mass``'s rising factorials of 0, 1, …, ``draws``, each divided by the factorial of its order."""
     steps = (mass + np.arange(draws)) / np.arange(1, draws + 1)
     return np.concatenate([[1.0], np.cumprod(steps)])
 
 
-def posterior_of_lead(leading: int, runner_up: int) -> float:
-    """Compute P(θ > ½) for θ ~ Beta(leading + 1, runner_up + 1): the certainty that the leading option is likelier.
-
-    >>> posterior_of_lead(4, 0)  # 1 − (1/2)^5
-    0.96875
-    """
-    return float(1 - betainc(leading + 1, runner_up + 1, 0.5))
-
-
 def stopped_early(votes: Sequence[Vote]) -> bool:
     """Return whether the draws of any of the votes' cells could end because of what they said."""
-    return any(vote.early_stop is not None for vote in votes)
+    return any(vote.draws_planned is not None for vote in votes)
 
 
 def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
@@ -900,7 +838,7 @@ def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
     Raises:
         InvalidInputError: If the draws could stop early.
     """
-    stopped = next((vote for vote in votes if vote.early_stop is not None), None)
+    stopped = next((vote for vote in votes if vote.draws_planned is not None), None)
     if stopped is not None:
         raise InvalidInputError(
             f"{what} cannot be read from the draws of {stopped.judge_id!r}, which could stop early (stop_early=True): "
@@ -910,11 +848,11 @@ def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
 
 def draws_left_out(votes: Sequence[Vote]) -> int:
     """Return the number of draws of one judge in one order not made; a repeated prompt continues the count."""
-    stop = votes[0].early_stop
-    if stop is None:
+    planned = votes[0].draws_planned
+    if planned is None:
         return 0
-    times = len({vote.sample // stop.planned for vote in votes})
-    return max(0, stop.planned * times - len(votes))
+    times = len({vote.sample // planned for vote in votes})
+    return max(0, planned * times - len(votes))
 
 
 REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
@@ -1042,40 +980,40 @@ def aggregate(
         >>> verdict.aggregated_value, verdict.selected_label, verdict.position_consistent
         (0.75, 'Fair', False)
     """
+    if not votes:
+        raise InvalidInputError(
+            f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"
+        )
+    levels = Levels.of(criterion)
     collapse = partial(
         _collapse,
-        criterion=criterion,
-        rule=rule,
+        levels=levels,
+        rule=check_rule(rule, criterion.scale),
+        policy=check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values),
         weights=weights,
-        on_position_bias=on_position_bias,
         scoring=scoring,
     )
     verdict = collapse(votes)
-    unscored = [vote for vote in votes if vote.unscored]
-    if not unscored or not criterion.has_values:
+    if not levels.has_values or not any(vote.unscored for vote in votes):
         return verdict
-    filled = [_filled(votes, criterion, best=best) for best in (False, True)]
-    low, high = (collapse(each).aggregated_value for each in filled)
+    low, high = (collapse(_filled(votes, levels, best=best)).aggregated_value for best in (False, True))
     if low is None or high is None:  # an inconsistent verdict abstains for any values of the missing votes
         return verdict
     return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
 
 
-def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[Vote]:
+def _filled(votes: Sequence[Vote], levels: Levels, *, best: bool) -> list[Vote]:
     """Return the votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
-    valued = [(option.value, index) for index, option in enumerate(criterion.options) if option.value is not None]
-    index = (max if best else min)(valued)[1]
-    label = criterion.options[index].label
-    filling = {"selected_index": index, "selected_label": label, "unscored_reason": None, "early_stop": None}
+    index = (max if best else min)(levels.scored, key=lambda option: (levels.number(option), option))
+    filling = {"selected_index": index, "selected_label": levels.labels[index], "unscored_reason": None}
     filled = []
-    for draws in (draws for orders in _grid(votes, Levels.of(criterion)).values() for draws in orders.values()):
-        read = [vote.selected_index is not None or vote.na for vote in draws]
-        whole = [vote if known else vote.model_copy(update=filling) for vote, known in zip(draws, read, strict=True)]
-        left, stop = draws_left_out(draws), draws[0].early_stop
-        if stop is not None and not all(read):  # other votes may not have ended the draws
-            if not draws_are_settled(whole, criterion, left, confidence=stop.confidence):
+    for draws in (draws for orders in _grid(votes, levels).values() for draws in orders.values()):
+        whole = [vote.model_copy(update=filling) if vote.unscored else vote for vote in draws]
+        if draws[0].draws_planned is not None and any(vote.unscored for vote in draws):
+            left = draws_left_out(draws)  # other votes may not have ended the draws
+            if not draws_are_settled(whole, levels, left):
                 whole += [draws[0].model_copy(update=filling)] * left
-            whole = [vote.model_copy(update={"early_stop": None}) for vote in whole]
+            whole = [vote.model_copy(update={"draws_planned": None}) for vote in whole]
         filled += whole
     return filled
 
@@ -1083,19 +1021,12 @@ def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[
 def _collapse(
     votes: Sequence[Vote],
     *,
-    criterion: Criterion,
-    rule: str | None,
+    levels: Levels,
+    rule: str,
+    policy: str,
     weights: Mapping[str, float] | None,
-    on_position_bias: str | None,
     scoring: Scoring,
 ) -> Verdict:
-    if not votes:
-        raise InvalidInputError(
-            f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"
-        )
-    levels = Levels.of(criterion)
-    rule = check_rule(rule, criterion.scale)
-    policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values)
     grid = _grid(votes, levels)
     judge_weights = _judge_weights(grid, weights, rule)
     cells = {
@@ -1103,21 +1034,32 @@ def _collapse(
         for judge, orders in grid.items()
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
-    reliability = _reliability(votes, results)
-    if any(cell.undecided for orders in cells.values() for cell in orders.values()):
+    every = [cell for orders in cells.values() for cell in orders.values()]
+    drawn = [(cell.spread, cell.draws) for cell in every if cell.spread is not None]
+    consistent = [result.consistent for result in results.values() if result.consistent is not None]
+    reliability: dict[str, Any] = {
+        "position_consistent": all(consistent) if consistent else None,
+        "spread": average_of([spread for spread, _ in drawn]) if drawn else None,
+        "draw_variance": average_of([spread**2 * n / (n - 1) for spread, n in drawn]) if drawn else None,
+        "votes": tuple(votes),
+    }
+    if any(cell.undecided for cell in every):
         return Verdict(unscored_reason="stopped_early", **reliability)
     counted = {judge: result for judge, result in results.items() if judge_weights[judge] > 0}
     ballots = [
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
     ]
     if ballots:
-        asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
+        asked = len({vote.judge_id for vote in votes if vote.asked})
         return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels, asked), reliability)
     if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
         return _na_verdict(votes, levels, reliability)
-    contradicting = [judge for judge, result in counted.items() if result.abstains and result.consistent is False]
-    inconsistent = sum(vote.scored for judge in contradicting for draws in grid[judge].values() for vote in draws)
-    return Verdict(unscored_reason=_reason(votes, inconsistent), **reliability)
+    contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
+    reasons: list[UnscoredReason] = ["inconsistent" for vote in votes if vote.scored and vote.judge_id in contradicting]
+    reasons += [
+        vote.unscored_reason or ("engine_error" if vote.error else "no_match") for vote in votes if vote.unscored
+    ]
+    return Verdict(unscored_reason=most_frequent_reason(reasons), **reliability)
 
 
 _Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
@@ -1131,14 +1073,14 @@ def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
         if index is not None:
             if not 0 <= index < size:
                 raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects option {index!r} of {levels.criterion.name!r}, "
+                    f"a vote of {vote.judge_id!r} selects option {index!r} of {levels.name!r}, "
                     f"which has the options 0 … {size - 1}: aggregate it with the criterion it was cast on"
                 )
-            label = levels.criterion.options[index].label
+            label = levels.labels[index]
             given = vote.selected_label
             if given not in {None, label} and fold_label(str(given)) != fold_label(label):
                 raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.criterion.name!r}, "
+                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, "
                     f"but that option is {label!r}: aggregate it with the criterion it was cast on"
                 )
         grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
@@ -1164,43 +1106,14 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
     return found
 
 
-class _Reliability(TypedDict):
-    """The fields of a verdict that do not depend on what is selected."""
-
-    position_consistent: bool | None
-    spread: float | None
-    draw_variance: float | None
-    votes: tuple[Vote, ...]
-
-
-def _reliability(votes: Sequence[Vote], results: Mapping[str, JudgeResult]) -> _Reliability:
-    consistent = [result.consistent for result in results.values() if result.consistent is not None]
-    spreads = [spread for result in results.values() for spread in result.spreads]
-    variances = [variance for result in results.values() for variance in result.variances]
-    return {
-        "position_consistent": all(consistent) if consistent else None,
-        "spread": average_of(spreads) if spreads else None,
-        "draw_variance": average_of(variances) if variances else None,
-        "votes": tuple(votes),
-    }
-
-
-def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, reliability: _Reliability) -> Verdict:
+def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, reliability: Mapping[str, Any]) -> Verdict:
     index, number = choice
-    if index == UNNAMED_TIE:
-        return Verdict(
-            selected_label=TIE_LABEL,
-            value=0.5,
-            aggregated_value=number,
-            agreement=0.0,
-            assessment=_assessment(votes, levels, index, number),
-            **reliability,
-        )
-    na = levels.na[index]
+    unnamed = index == UNNAMED_TIE
+    na = not unnamed and levels.na[index]
     return Verdict(
-        selected_index=index,
-        selected_label=levels.criterion.options[index].label,
-        value=levels.values[index],
+        selected_index=None if unnamed else index,
+        selected_label=TIE_LABEL if unnamed else levels.labels[index],
+        value=0.5 if unnamed else levels.values[index],
         aggregated_value=number,
         na=na,
         agreement=_share(votes, lambda vote: vote.selected_index == index),
@@ -1210,18 +1123,18 @@ def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, relia
     )
 
 
-def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: _Reliability) -> Verdict:
+def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:
     said = Counter(
         vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
     )
-    index = min(said, key=lambda option: (-said[option], option)) if said else levels.criterion.na_index
+    index = min(said, key=lambda option: (-said[option], option)) if said else levels.na_index
 
     def agrees(vote: Vote) -> bool:
         return is_na(vote, levels) and vote.selected_index in {index, None}
 
     return Verdict(
         selected_index=index,
-        selected_label=None if index is None else levels.criterion.options[index].label,
+        selected_label=None if index is None else levels.labels[index],
         na=True,
         agreement=_share(votes, agrees),
         assessment=_first_assessment([vote for vote in votes if agrees(vote)]),
@@ -1255,17 +1168,6 @@ def _first_assessment(votes: Sequence[Vote]) -> str | None:
     return min(reasoned)[-1] if reasoned else None
 
 
-def _reason(votes: Sequence[Vote], inconsistent: int) -> UnscoredReason:
-    """Return the reason of the unscored votes, next to scored ones that contradict each other."""
-    reasons: list[UnscoredReason] = ["inconsistent"] * inconsistent
-    reasons.extend(
-        vote.unscored_reason or ("engine_error" if vote.error else "no_match")
-        for vote in votes
-        if vote.selected_index is None and not vote.na
-    )
-    return most_frequent_reason(reasons)
-
-
 class VoteRules(RuleOptions):
     """The rules by which votes on a question become a verdict."""
 
@@ -1285,13 +1187,8 @@ class VoteRules(RuleOptions):
 
     def parameters(self) -> dict[str, Any]:
         """Return the rules as plain JSON."""
-        chosen = self.aggregation
-        return {
-            "aggregation": dict(chosen) if isinstance(chosen, Mapping) else chosen,
-            "on_position_bias": self.on_position_bias,
-            "scoring": self.scoring,
-            "min_mass": self.min_mass,
-        }
+        held = {name: getattr(self, name) for name in RuleOptions.model_fields}
+        return {name: dict(rule) if isinstance(rule, Mapping) else rule for name, rule in held.items()}
 
     def panel_rule(self, scale: Scale) -> str | None:
         """Return the panel rule for a scale; None for its default."""

@@ -7,39 +7,27 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from evenhand.catalog import catalog_entries, catalog_path
-from evenhand.cli.output import check_out, complain, say
+from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
-from evenhand.files import expanded, written_whole
-from evenhand.visible import visible
-
-if TYPE_CHECKING:
-    from evenhand.data.formats.rubrics import Imported
+from evenhand.files import expanded
 
 EXIT_UNSOUND = 1
 
 
 def catalog(
-    action: Literal["list", "show", "path", "check", "import"],
+    action: Literal["list", "show", "path", "check"],
     entry: Annotated[
         str | None,
-        Parameter(name="ID", help="An id; for list, a part of one; for check, or a file; for import, a file."),
+        Parameter(name="ID", help="An id; for list, a part of one; for check, an id or a file."),
     ] = None,
     /,
-    *,
-    out: Annotated[
-        Path | None, Parameter(name="--out", help="For import: the file to write, .json, .yaml or .jsonl.")
-    ] = None,
 ) -> int:
-    """List, show, locate and check the entries of the catalog; translate the files of other tools into evenhand's."""
-    if action == "import":
-        return _import(entry, out)
-    if out is not None:
-        raise InvalidInputError(f"catalog {action} takes no --out; catalog import does")
+    """List, show, locate and check the entries of the catalog."""
     entries = catalog_entries()
     if action == "path":
         say(str(catalog_path() if entry is None else _entry(entries, entry)))
@@ -58,51 +46,6 @@ def catalog(
     else:
         return _check_entries(entries if entry is None else _entry_or_file(entries, entry))
     return 0
-
-
-def _import(entry: str | None, out: Path | None) -> int:
-    """Translate a file from the format of another tool."""
-    from evenhand.data.formats.rubrics import import_file  # noqa: PLC0415 - seconds of import
-
-    if entry is None:
-        raise InvalidInputError("catalog import needs a file")
-    out = check_out(out, ())  # a file may be translated in its own place
-    found = import_file(expanded(entry))
-    complain(f"{entry} is {found.holds}")
-    _put(found, out)
-    for each in found.left_out:
-        complain(f"left out: {each}")
-    return 0
-
-
-def _put(found: Imported, out: Path | None) -> None:
-    """Write data to a file of the kind that its name says, or print them as JSON."""
-    endings = (".jsonl",) if found.are_rows else (".json", ".yaml", ".yml")
-    if out is not None and out.suffix.lower() not in endings:
-        kind = "rows of data" if found.are_rows else "a rubric, a checklist or a criterion"
-        raise InvalidInputError(
-            f"--out is {str(out)!r}; {kind} are written to a file that ends in {' or '.join(endings)}"
-        )
-    if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
-        from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
-
-        with written_whole(out) as temporary, temporary.open("w", encoding="utf-8") as file:
-            yaml = YAML(pure=True)
-            yaml.default_flow_style = False
-            yaml.dump(found.data, file)
-        return
-    text = "\n".join(map(_json, found.data)) if found.are_rows else _json(found.data, indent=2)
-    if out is None:
-        say(text)
-    else:
-        with written_whole(out) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def _json(data: object, indent: int | None = None) -> str:
-    """Format JSON so that a terminal shows it as it is: signs that it would obey are escaped as JSON does it."""
-    text = json.dumps(data, ensure_ascii=False, indent=indent)
-    return text if visible(text) == text else json.dumps(data, indent=indent).replace("\x7f", r"\u007f")
 
 
 def _entry(entries: Mapping[str, Path], identifier: str) -> Path:

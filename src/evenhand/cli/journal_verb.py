@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -15,14 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from cyclopts import Parameter
 
 from evenhand.cli.output import check_out, complain, say
-from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.errors import InvalidInputError
 from evenhand.files import expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
 if TYPE_CHECKING:
-    from evenhand.engines.base import JudgeEngine
-    from evenhand.engines.batches import BatchJudge, BatchRecord, Collected
-    from evenhand.engines.journal import Journal
+    pass
 
 EXIT_UNSOUND: Final = 1
 SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
@@ -33,7 +29,7 @@ BYTES: Final[Mapping[str, float]] = {
 
 
 def journal(
-    action: Literal["check", "prune", "export", "import", "stats", "collect", "forget"],
+    action: Literal["check", "prune", "export", "import", "stats", "forget"],
     file: Annotated[
         str | None,
         Parameter(name="FILE", help="For import: the JSON lines that export wrote; for forget: the name of a batch."),
@@ -51,24 +47,18 @@ def journal(
         Path | None,
         Parameter(name="--out", help="For export: the file to write."),
     ] = None,
-    wait: Annotated[
-        bool,
-        Parameter(help="For collect: wait for batches that have not ended, too.", negative=(), show_default=False),
-    ] = False,
 ) -> int:
-    """Check, prune, export, import and describe the journal of paid replies, and collect what batches have brought.
+    """Check, prune, export, import and describe the journal of paid replies.
 
-    collect reads every batch that has ended and records its replies, so that the same run again finds them; forget
-    gives up a batch, whose replies are asked for again.
+    forget gives up a batch whose replies cannot be read: they are asked for again.
     """
     takes = {
         "prune": {"--older-than", "--size"},
         "export": {"--out"},
         "import": {"FILE"},
-        "collect": {"--wait"},
         "forget": {"FILE"},
     }
-    given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out, "--wait": wait or None}
+    given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out}
     for name, value in given.items():
         if value is not None and name not in takes.get(action, ()):
             raise InvalidInputError(f"journal {action} takes no {name} (given: {str(value)!r})")
@@ -83,8 +73,8 @@ def journal(
         _export(there, out)
     elif action == "import":
         return _import(there, file)
-    elif action in {"collect", "forget"}:
-        return _batches(there, file, wait=wait, forget=action == "forget")
+    elif action == "forget":
+        _forget(there, str(file))
     else:
         _stats(there)
     return 0
@@ -179,94 +169,20 @@ def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).date().isoformat()
 
 
-def _batches(path: Path, named: str | None, *, wait: bool, forget: bool) -> int:
-    """Collect the batches of a journal, or give one up."""
-    from evenhand.engines.journal import Journal  # noqa: PLC0415 - a second of import
+def _forget(path: Path, named: str) -> None:
+    """Give up a batch."""
+    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal import Journal  # noqa: PLC0415 - as above
 
     if not path.is_file():
         raise InvalidInputError(f"there is no journal {str(path)!r}: name the one that the run had with --journal")
-    with Journal(path) as journal:
-        return _forget(journal, str(named)) if forget else _collect(journal, wait=wait)
-
-
-def _forget(journal: Journal, named: str) -> int:
-    """Give up a batch."""
-    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
-
-    records = BatchRecords(journal)
-    batches = records.all()
-    found = [each for each in batches if each.name == named]
-    if not found:
-        there = ", ".join(each.name for each in batches) or "none"
-        raise InvalidInputError(f"the journal {str(journal.path)!r} has no batch {named!r}; it has {there}")
-    for each in found:
-        records.forget(each)
-        say(f"{each.name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
-    return 0
-
-
-def _collect(journal: Journal, *, wait: bool) -> int:
-    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
-    from evenhand.engines.litellm import LiteLLMEngine  # noqa: PLC0415 - as above
-    from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
-
-    kinds = {kind.__name__: kind for kind in (OpenAICompatibleEngine, LiteLLMEngine)}
-    records, before = BatchRecords(journal), journal.count()
-    sent = records.all()
-    left: list[BatchRecord] = []
-    failed = 0
-    for identity in dict.fromkeys(record.identity for record in sent):
-        own = [record for record in sent if record.identity == identity]
-        described = own[-1].engine
-        try:
-            engine = kinds[described["engine"]](**described["fields"])
-            judge = engine.changed(batch=True).to_judge()
-            _check_same(judge, identity)
-            collected = _collected(judge, journal, wait=wait)  # type: ignore[arg-type] # batch=True
-        except EvenhandError as error:
-            complain(f"{format_count(len(own), 'batch')}: {error}")
-            failed += len(own)
-            continue
-        left += collected.left
-        failed += len(collected.failed)
-        for _, why in collected.failed:
-            complain(why)
-    new = journal.count() - before
-    say(f"{format_count(new, 'new reply')} of {format_count(len(sent), 'batch')} in {journal.path}")
-    _tell_left(left)
-    return EXIT_UNSOUND if failed else 0
-
-
-def _check_same(judge: JudgeEngine, identity: str) -> None:
-    """Refuse to look for batches elsewhere: an address may stand in the environment, which is another one here.
-
-    Raises:
-        InvalidInputError: If this is not the engine that sent them.
-    """
-    from evenhand.engines.journal import canonical_json  # noqa: PLC0415 - as above
-
-    here = dict(judge.identity() or {})
-    if canonical_json(here) != identity:
-        sent = json.loads(identity)
-        differ = [name for name in sent if sent[name] != here.get(name)] or sorted(here.keys() - sent.keys())
-        name = differ[0]
-        raise InvalidInputError(
-            f"they were sent by {judge.judge_id!r} with {name} {sent.get(name)!r}, which is {here.get(name)!r} here: "
-            "set the environment as it was there (such as OPENAI_API_BASE), and run this again"
-        )
-
-
-def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> Collected:
-    async def collect() -> Collected:
-        async with judge.running():
-            judge.keep_in(journal)
-            return await judge.collect(wait=wait)
-
-    return asyncio.run(collect())
-
-
-def _tell_left(left: Sequence[BatchRecord]) -> None:
-    for each in left:
-        say(f"  {each.name} of {format_count(each.requests, 'request')} has not ended")
-    if left:
-        say("Run the same again later, or wait with --wait.")
+    with Journal(path) as opened:
+        records = BatchRecords(opened)
+        batches = records.all()
+        found = [each for each in batches if each.name == named]
+        if not found:
+            there = ", ".join(each.name for each in batches) or "none"
+            raise InvalidInputError(f"the journal {str(path)!r} has no batch {named!r}; it has {there}")
+        for each in found:
+            records.forget(each)
+            say(f"{each.name} is given up; its {format_count(each.requests, 'request')} may be asked for again")

@@ -82,7 +82,7 @@ def to_label(
     ] = (),
 ) -> int:
     """Make a blind sheet on which people label a sample of what was judged."""
-    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - seconds of import
+    from evenhand.labels.blind_sheet import to_label as drawn  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [results, data])
     sheet = drawn(
@@ -111,7 +111,7 @@ def read_labels(
     ] = None,
 ) -> int:
     """Read labels back from a blind sheet, check them, and tell how far people agree."""
-    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - seconds of import
+    from evenhand.labels.blind_sheet import read_labels as read  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [*files, draw])
     labels = read(files, draw=draw)

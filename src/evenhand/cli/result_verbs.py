@@ -336,7 +336,7 @@ def report(
     plot: Annotated[
         str | None,
         Parameter(
-            help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, ranks, matrix, items, "
+            help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, matrix, items, "
             "levels, flips, agreement, gold or calibration, as far as the result has it; first is the first of them."
         ),
     ] = None,

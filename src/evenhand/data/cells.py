@@ -38,7 +38,8 @@ from evenhand.votes import Completion, Match, Verdict, Vote, is_missing
 _TRUTH = {"true": True, "false": False}
 _TRUTH_LABELS = {True: ("true", "yes"), False: ("false", "no")}
 _WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
-_SAME_VALUE = 1e-9
+_DIGITS = 9
+"""The decimals in which numbers of cells and values of options are compared."""
 
 NOT_ASKED = object()
 """The cell of a judge not asked about an instance: a row without the column, a list that is shorter than others, a
@@ -139,10 +140,20 @@ class LabelReader:
         return found
 
     @cached_property
-    def numerals(self) -> Mapping[float, int]:
-        """Number -> place of the option that has it as its label."""
-        numbers = [(number_of(label), place) for place, label in enumerate(self.criterion.labels)]
-        return {number: place for number, place in reversed(numbers) if number is not None}
+    def numbers(self) -> Mapping[Reading, Mapping[float, int | None]]:
+        """Reading -> number -> place of its option; None for a value that several options share."""
+        options = list(enumerate(self.criterion.options))
+        labels = [(number_of(option.label), place) for place, option in options]
+        values: dict[float, int | None] = {}
+        for place, option in options:
+            if option.value is not None:
+                number = round(option.value, _DIGITS)
+                values[number] = None if number in values else place
+        return {
+            "label": {number: place for number, place in reversed(labels) if number is not None},
+            "value": values,
+            "index": {float(place): place for place, _ in options},
+        }
 
     def index_of(self, cell: object, who: str) -> int | None:
         """Return the option that a single cell says, as in a column of its own; see :meth:`read`."""
@@ -179,24 +190,20 @@ class LabelReader:
         """
         if self.as_index:
             return "index"
-        numbers = [
-            (place, number)
-            for place, cell in enumerate(cells)
-            if (number := number_of(cell)) is not None and (number in self.numerals or self._options_of_value(number))
-        ]
-        labels = [self.numerals.get(number) for _, number in numbers]
-        values = [self._options_of_value(number) for _, number in numbers]
-        if not self.numerals or (None in labels and all(len(found) == 1 for found in values)):
+        labels, values = self.numbers["label"], self.numbers["value"]
+        numbers = [(place, _rounded(cell)) for place, cell in enumerate(cells)]
+        known = [(place, number) for place, number in numbers if number in labels or number in values]
+        are_labels = all(number in labels for _, number in known)
+        are_values = all(values.get(number) is not None for _, number in known)
+        if not labels or (are_values and not are_labels):
             return "value"
-        if None not in labels and all(len(found) == 1 for found in values):
-            for (place, number), label, [value] in zip(numbers, labels, values, strict=True):
-                if label != value and fold_label(str(cells[place])) not in self.places:
-                    options = self.criterion.options
-                    raise InvalidInputError(
-                        f"{who(place)} {cells[place]!r}, which may mean the label {options[label or 0].label!r} of "
-                        f"{self.criterion.name!r}, or the value {number:g} of the option {options[value].label!r}: "
-                        "write the labels as the criterion does"
-                    )
+        for place, number in known if are_values else ():
+            label, value = (self.criterion.labels[found[number] or 0] for found in (labels, values))
+            if label != value and fold_label(str(cells[place])) not in self.places:
+                raise InvalidInputError(
+                    f"{who(place)} {cells[place]!r}, which may mean the label {label!r} of {self.criterion.name!r}, or "
+                    f"the value {number:g} of the option {value!r}: write the labels as the criterion does"
+                )
         return "label"
 
     def vote(self, judge: str, index: int | OutOfScale | None) -> Vote:
@@ -218,54 +225,37 @@ class LabelReader:
         )
 
     def note(self, columns: Sequence[Sequence[object]]) -> str | None:
-        """Return how the numbers of these columns were read, where that is not seen: as values, or as places."""
-        options = list(enumerate(self.criterion.options))
-        read = set()
+        """Return how the numbers of these columns were read, unless they are labels."""
+        readings: set[Reading] = set()
         for cells in columns:
             given = [plain_cell(cell) for cell in cells]
             if any(number_of(cell) is not None for cell in given):
-                read.add(self.reading(given, lambda _: ""))
-        if "index" in read:
-            shown, what = ", ".join(f"{place} = {option.label}" for place, option in options), "places"
-        elif "value" in read:
-            worth = [(option.value, option.label) for _, option in options if option.value is not None]
-            shown, what = ", ".join(f"{value:g} = {label}" for value, label in worth), "values"
-        else:
-            return None
-        return f"Labels given as numbers were read as {what} of options: {shown}."
+                readings.add(self.reading(given, lambda _: ""))
+        reading: Reading | None = next((each for each in ("index", "value") if each in readings), None)
+        what = "places" if reading == "index" else "values"
+        return reading and f"Labels given as numbers were read as {what} of options: {self._meanings(reading)}."
+
+    def _meanings(self, reading: Reading) -> str:
+        """Return the numbers of the options, with their labels."""
+        options = enumerate(self.criterion.options)
+        numbers = [(place if reading == "index" else option.value, option.label) for place, option in options]
+        return ", ".join(f"{number:g} = {label}" for number, label in numbers if number is not None)
 
     def _option_of(
         self, cell: object, reading: Reading, who: Callable[[int], str], place: int
     ) -> int | OutOfScale | None:
         if cell is NOT_ASKED or is_abstention(cell):
             return None
-        number, found = number_of(cell), None
-        folded = fold_label(cell) if isinstance(cell, str) else briefly(cell).casefold()
-        if number is None or reading == "label":
-            found = self.places.get(folded) if isinstance(cell, str) else None
-        if found is None and number is not None:
-            found = self._option_of_number(number, reading)
-        if found is None and (isinstance(cell, bool) or folded in _TRUTH):
+        number, folded, found = _rounded(cell), fold_label(as_text(cell)), None
+        if isinstance(cell, str) and (math.isnan(number) or reading == "label"):
+            found = self.places.get(folded)
+        if found is None:
+            found = self.numbers[reading].get(number)
+        if found is None and folded in _TRUTH:
             found = self._option_of_truth(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_written_nothing(cell):
             return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place), reading))
         return found
-
-    def _option_of_number(self, number: float, reading: Reading) -> int | None:
-        if reading == "label":
-            return self.numerals.get(number)
-        if reading == "index":
-            return int(number) if number == int(number) and 0 <= number < len(self.criterion.options) else None
-        found = self._options_of_value(number)
-        return found[0] if len(found) == 1 else None
-
-    def _options_of_value(self, number: float) -> list[int]:
-        """Return the options that have a number as their value."""
-        return [
-            place
-            for place, option in enumerate(self.criterion.options)
-            if option.value is not None and abs(option.value - number) <= _SAME_VALUE
-        ]
 
     def _option_of_truth(self, truth: bool, said: str) -> int | None:
         options = self.criterion.options
@@ -282,22 +272,22 @@ class LabelReader:
         return valued
 
     def _refusal(self, cell: object, who: str, reading: Reading) -> str:
-        options = self.criterion.options
-        hint = did_you_mean(cell if isinstance(cell, str) else briefly(cell), self.criterion.labels)[:-1]
-        places = "as_index=True reads numbers as places of options (in the shell --as-index)"
-        if reading == "index":
-            meant = f"an index 0 … {len(options) - 1}"
-        elif reading == "label":
-            meant = f"a number is a label here; {places}"
-        elif not self.criterion.has_values:
-            meant = f"a number is the value of an option, and these have none; {places}"
-        else:
-            worth = ", ".join(f"{option.value:g} = {option.label}" for option in options if option.value is not None)
-            several = [options[place].label for place in self._options_of_value(number_of(cell) or math.nan)]
-            shared = f", which {several!r} share" if len(several) > 1 else ""
-            meant = f"a number is the value of one option ({worth}){shared}; {places}"
+        hint = did_you_mean(as_text(cell), self.criterion.labels)[:-1]
+        meant = {
+            "index": f"an index 0 … {len(self.criterion.options) - 1}",
+            "label": "a number is a label here",
+            "value": f"a number is the value of one option ({self._meanings('value') or 'these have none'})",
+        }[reading]
+        if reading != "index":
+            meant += "; as_index=True reads numbers as places of options (in the shell --as-index)"
         none = f"which is not an option of {self.criterion.name!r}"
         return f"{who} {briefly(cell)}, {none}. {hint}; {meant}; None for an abstention"
+
+
+def _rounded(cell: object) -> float:
+    """Return the number that a cell shows, as values are compared; NaN for anything else."""
+    number = number_of(cell)
+    return math.nan if number is None else round(number, _DIGITS)
 
 
 YES_OR_NO = Criterion(
@@ -440,32 +430,15 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
     return Criterion(name="votes", description="", options=options, scale="nominal")
 
 
-def read_columns(
-    columns: Sequence[VoteColumn], reader: LabelReader, kind: str
-) -> list[tuple[int | OutOfScale | None, ...]]:
-    """Return the option that each judge or person chose on each instance; None if there was no vote.
+def read_column(column: VoteColumn, reader: LabelReader, kind: str) -> tuple[int | OutOfScale | None, ...]:
+    """Return the option that a judge or person chose on each instance; None if there was no vote.
 
     Args:
-        columns: The recorded columns.
+        column: The recorded votes.
         reader: The reader of the criterion's votes.
         kind: ``judge`` or ``human``, for the message.
-
-    Raises:
-        InvalidInputError: If more than a few votes cannot be read, see :func:`~evenhand.data.cells.set_aside`.
     """
-
-    def read(column: VoteColumn) -> tuple[int | OutOfScale | None, ...]:
-        return reader.read_most(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
-
-    found = [read(column) for column in columns]
-    set_aside(index for column in found for index in column)
-    return found
-
-
-def read_column(column: VoteColumn, reader: LabelReader, kind: str) -> tuple[int | None, ...]:
-    """Read one column as :func:`read_columns` does; None also if a vote is set aside."""
-    (found,) = read_columns([column], reader, kind)
-    return tuple(index if isinstance(index, int) else None for index in found)
+    return reader.read_most(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
 
 
 def cast_votes(
@@ -482,10 +455,12 @@ def cast_votes(
     Raises:
         InvalidInputError: If more than a few votes cannot be read.
     """
+    read = [read_column(column, reader, kind) for column in columns]
+    set_aside(index for own in read for index in own)
     votes: list[list[Vote]] = [[] for _ in range(n_rows)]
-    for column, read in zip(columns, read_columns(columns, reader, kind), strict=True):
+    for column, chosen in zip(columns, read, strict=True):
         same: dict[int | OutOfScale | None, Vote] = {}  # equal votes are one value
-        for own, cell, index in zip(votes, column.cells, read, strict=True):
+        for own, cell, index in zip(votes, column.cells, chosen, strict=True):
             if cell is not NOT_ASKED:
                 same[index] = same.get(index) or reader.vote(column.name, index)
                 own.append(same[index])
@@ -494,31 +469,22 @@ def cast_votes(
 
 def _labels_in(column: VoteColumn) -> dict[str, str]:
     """Return folded label -> label, of those that occur in a column."""
-    labels: dict[str, str] = {}
-    for cell in column.cells:
-        if cell is not NOT_ASKED and not is_abstention(cell) and not is_written_nothing(cell):
-            label = _label(cell)
-            labels.setdefault(fold_label(label), label)
-    return labels
+    cells = (cell for cell in column.cells if cell is not NOT_ASKED and not is_abstention(cell))
+    labels = [_label(cell) for cell in cells if not is_written_nothing(cell)]
+    return {fold_label(label): label for label in reversed(labels)}
 
 
 def _check_comparable(columns: Sequence[VoteColumn], occurring: Sequence[Mapping[str, str]]) -> None:
-    for first, second in combinations(range(len(columns)), 2):
-        mine, theirs = occurring[first], occurring[second]
-        if not mine.keys() & theirs.keys() and not _kinds(mine) & _kinds(theirs) and mine and theirs:
+    def kinds(labels: Iterable[str]) -> set[str]:
+        return {"truth" if each in _TRUTH else "word" if number_of(each) is None else "number" for each in labels}
+
+    for (one, mine), (other, theirs) in combinations(zip(columns, occurring, strict=True), 2):
+        if mine and theirs and not mine.keys() & theirs.keys() and not kinds(mine) & kinds(theirs):
             raise InvalidInputError(
-                f"{columns[first].name!r} holds {list(mine.values())!r} and {columns[second].name!r} "
-                f"{list(theirs.values())!r}, which have no label in common: without criteria nothing says which of "
-                "them mean the same; give criteria with these labels and their values, such as "
-                "evenhand.criteria.yes_no_criterion('votes', 'Is it so?')"
+                f"{one.name!r} holds {list(mine.values())!r} and {other.name!r} {list(theirs.values())!r}, which have "
+                "no label in common: without criteria nothing says which of them mean the same; give criteria with "
+                "these labels and their values, such as evenhand.criteria.yes_no_criterion('votes', 'Is it so?')"
             )
-
-
-def _kinds(labels: Iterable[str]) -> set[str]:
-    return {
-        "truth" if folded in {"true", "false"} else "word" if number_of(folded) is None else "number"
-        for folded in labels
-    }
 
 
 def _label(cell: object) -> str:

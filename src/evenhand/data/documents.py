@@ -147,7 +147,7 @@ def _fault(text: str) -> PydanticCustomError:
 
 def _read_contexts(value: object) -> dict[str, str]:
     try:
-        return context_mapping(value)
+        return context_mapping(value) or {}
     except InvalidInputError as error:
         raise ValueError(CONTEXT_FORMS) from error
 
@@ -463,15 +463,6 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     return Criterion(**{"scale": implied_scale(options), **named}, options=options)
 
 
-def rubric_document(rubric: Rubric) -> dict[str, Any]:
-    """Return the document of a rubric: what has its usual value is left out."""
-    document = rubric.model_dump(mode="json", exclude={"criteria", "sections"}, exclude_defaults=True)
-    if rubric.sections:
-        sections = [section.model_dump(mode="json", exclude_defaults=True) for section in rubric.sections]
-        document["sections"] = [{**each, "weight": each.get("weight", 1.0)} for each in sections]
-    return {**document, "criteria": [criterion_document(criterion) for criterion in rubric.criteria]}
-
-
 def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
     """Return a name made of a requirement's first words, different from those that are taken.
 
@@ -491,16 +482,6 @@ def implied_scale(options: Sequence[Option]) -> Scale:
     """Return the scale of a criterion that does not name it: binary with two different values, else ordinal."""
     values = [option.value for option in options if not option.na]
     return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
-
-
-def criterion_document(criterion: Criterion) -> dict[str, Any]:
-    """Return the document of a criterion, as it may stand in a rubric: what has its usual value is left out."""
-    document = criterion.model_dump(mode="json", exclude={"options"}, exclude_defaults=True)
-    yes_no = yes_no_criterion(criterion.name, criterion.description)
-    if criterion.scale == "binary" and criterion.options == yes_no.options:
-        return {name: value for name, value in document.items() if name != "scale"}
-    options = [option.model_dump(mode="json", exclude_defaults=True) for option in criterion.options]
-    return {**document, "scale": criterion.scale, "options": options}
 
 
 def read_checklist(data: object, what: str, *, name: str = "checklist") -> Checklist:
@@ -538,18 +519,6 @@ def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str
     raise InvalidCriterionError(
         f"{where} has the prerequisite {briefly(prerequisite)}; give a name, or a number from 1 to {len(names)}"
     )
-
-
-def checklist_document(checklist: Checklist) -> dict[str, Any]:
-    """Return the document of a checklist: what has its usual value is left out."""
-    document = checklist.model_dump(mode="json", exclude={"items"}, exclude_defaults=True)
-    written = []
-    for number, item in enumerate(checklist.items, start=1):
-        fields = item.model_dump(mode="json", exclude_defaults=True)
-        if fields.get("name") == str(number):
-            del fields["name"]
-        written.append(fields)
-    return {**document, "items": written}
 
 
 _NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")

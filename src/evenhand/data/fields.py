@@ -10,12 +10,12 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.plain import briefly, context_mapping, held_in, number_of, plain_cell
+from evenhand.data.plain import briefly, held_in, number_of, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.statistics.intervals import IntervalLevel
@@ -36,32 +36,7 @@ CONTEXT = "context"
 """The field that unitxt's judges show by default."""
 
 
-def loaded_of_rows(
-    rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
-) -> list[Loaded]:
-    """Return what each row names or holds in a field, loaded once per distinct cell.
-
-    Args:
-        rows: The data.
-        field: Of the rows.
-        setting: The setting that names the field.
-        load: Makes a cell, with the number of its row, what it stands for.
-
-    Raises:
-        InvalidInputError: If a row has no such field.
-    """
-    known: dict[str, Loaded] = {}
-    found = []
-    for number, row in enumerate(rows):
-        given = field_of(row, field, number, setting)
-        key = _key_of(given, cell_name(field, number))
-        if key not in known:
-            known[key] = load(given, number)
-        found.append(known[key])
-    return found
-
-
-def _key_of(given: object, where: str) -> str:
+def key_of(given: object, where: str) -> str:
     """Return the text by which equal cells are recognised."""
     try:
         return repr(given)
@@ -226,10 +201,9 @@ def context_of(
     for name, field in fields.items():
         if field in REFERENCE_FIELDS and field not in row and references:
             context[name] = "\n\n".join(references)
-        elif field in REFERENCE_FIELDS:
-            context[name] = "\n\n".join(texts_of(field_of(row, field, instance, setting), cell_name(field, instance)))
-        else:
-            context[name] = text_of(field_of(row, field, instance, setting), cell_name(field, instance))
+            continue
+        value, where = field_of(row, field, instance, setting), cell_name(field, instance)
+        context[name] = "\n\n".join(texts_of(value, where)) if field in REFERENCE_FIELDS else text_of(value, where)
     return context
 
 
@@ -297,22 +271,27 @@ def _describe(criterion: Criterion | Checklist) -> str:
     return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
 
 
-def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
-    """Return the id of a row.
+def name_in(
+    row: Mapping[str, Any], number: int, column: str, setting: str, *, allow_none: bool = False, what: str = "row"
+) -> str:
+    """Return the name that a row has in a column, as :func:`name_of` reads it.
 
     Args:
         row: The row.
-        field: The column that names it.
         number: The number of the row, for the message.
+        column: The column.
+        setting: The setting that names the column, for the message.
+        allow_none: Return an empty name where there is none.
+        what: The noun for a row in the message.
 
     Raises:
-        InvalidInputError: If it has none.
+        InvalidInputError: If it has none, and needs one.
     """
-    value = field_of(row, field, number, "id_field")
+    value = field_of(row, column, number, setting)
     name = name_of(value)
-    if not name:
+    if not name and not allow_none:
         raise InvalidInputError(
-            f"row {number} has {value!r} in {field!r}, which id_field names: every row needs an id of its own"
+            f"{what} {number} has {value!r} in {column!r}, which {setting} names: every {what} needs a name there"
         )
     return name
 
@@ -330,11 +309,11 @@ def row_groups(rows: Sequence[Mapping[str, Any]], fields: str | Sequence[str] | 
     >>> row_groups([{"topic": "law"}, {"topic": None}], "topic")
     {'groups': {'topic': ['law', None]}}
     """
-    if fields is None:
-        return {}
-    columns = group_columns(fields)
     return named_groups(
-        {column: [field_of(row, column, n, "group_fields") for n, row in enumerate(rows)] for column in columns}
+        {
+            column: [field_of(row, column, number, "group_fields") for number, row in enumerate(rows)]
+            for column in group_columns(fields)
+        }
     )
 
 
@@ -410,7 +389,7 @@ def read_clusters(
         field: The column that names the clusters; False where rows do not depend on each other. With None a column
             that plainly repeats is warned of: see :func:`repeated_column`.
         apart: Columns that are not looked at for that: those with responses, votes and labels.
-        what: A row is called, in messages.
+        what: The noun for a row in messages.
 
     Raises:
         InvalidInputError: A row without a value in it.
@@ -427,16 +406,7 @@ def read_clusters(
                 stacklevel=3,
             )
         return None
-    found = []
-    for number, row in enumerate(rows):
-        value = field_of(row, field, number, "cluster_field")
-        if is_missing(value) or (isinstance(value, str) and not value.strip()):
-            raise InvalidInputError(
-                f"{what} {number} has {value!r} in {field!r}, which cluster_field names: every {what} needs to say "
-                "what it belongs to; give one that belongs to no other a value of its own"
-            )
-        found.append(name_of(value))
-    return tuple(found)
+    return tuple(name_in(row, number, field, "cluster_field", what=what) for number, row in enumerate(rows))
 
 
 def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
@@ -505,15 +475,6 @@ def columns_named(given: object, setting: str) -> tuple[str, ...]:
     return names
 
 
-def context_columns(context_fields: object) -> dict[str, str] | None:
-    """Return name shown -> column; None if what is judged says what is shown.
-
-    Raises:
-        InvalidInputError: If it is not a column, a list of columns or a mapping.
-    """
-    return None if context_fields is None else context_mapping(context_fields)
-
-
 def reference_column(
     reference_field: str | None, row: Mapping[str, Any], others: Collection[object] = ()
 ) -> str | None:
@@ -546,13 +507,11 @@ def check_label_columns(columns: object, names: Sequence[str], setting: str) -> 
     Raises:
         InvalidInputError: If it names something else, or is not a mapping.
     """
-    if isinstance(columns, str):
+    if columns is not None and not isinstance(columns, Mapping):
         raise InvalidInputError(
             f"{setting} is {columns!r}; give the column of each criterion, as "
-            f"{{{next(iter(names), 'criterion')!r}: {columns!r}}}"
+            f"{{{next(iter(names), 'criterion')!r}: {columns if isinstance(columns, str) else 'column'!r}}}"
         )
-    if columns is not None and not isinstance(columns, Mapping):
-        raise InvalidInputError(f"{setting} is {columns!r}; give a mapping: criterion -> column")
     for name in columns or ():
         if name not in names:
             raise InvalidInputError(f"{setting} names {name!r}, which is not judged. {did_you_mean(name, names)}")

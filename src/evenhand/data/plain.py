@@ -222,8 +222,8 @@ def _problem(node: Node, problem: str) -> MarkedYAMLError:
 CONTEXT_FORMS = "give a field name, a list of them, or a mapping name shown -> field"
 
 
-def context_mapping(fields: object) -> dict[str, str]:
-    """Return context fields in any of unitxt's forms as name shown -> field read; none for None.
+def context_mapping(fields: object) -> dict[str, str] | None:
+    """Return context fields in any of unitxt's forms as name shown -> field read; None if none are given.
 
     Raises:
         InvalidInputError: If they are in none of the forms.
@@ -231,16 +231,15 @@ def context_mapping(fields: object) -> dict[str, str]:
     >>> context_mapping(["question", "context"])
     {'question': 'question', 'context': 'context'}
     """
-    if fields is None or fields == "":
-        return {}
-    if isinstance(fields, Mapping):
-        mapped = dict(fields)
-    else:
-        names = [fields] if isinstance(fields, str) else fields if isinstance(fields, (list, tuple)) else [None]
-        mapped = {name: name for name in names} if all(isinstance(name, str) for name in names) else {None: None}
-    if not all(isinstance(name, str) and name for pair in mapped.items() for name in pair):
+    if fields is None:
+        return None
+    given = [name for name in [fields] if name] if isinstance(fields, str) else fields
+    if isinstance(given, (list, tuple)):
+        given = list(zip(given, given, strict=True))
+    pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list) else [(None, None)]
+    if not all(isinstance(name, str) and name for pair in pairs for name in pair):
         raise InvalidInputError(f"context_fields is {fields!r}; {CONTEXT_FORMS}, all of them texts that are not empty")
-    return mapped
+    return dict(pairs)
 
 
 def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anything

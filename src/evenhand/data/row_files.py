@@ -33,6 +33,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from evenhand.data.formats.logs import inspect_rows, is_inspect_log
+from evenhand.data.formats.rubrics import data_set_rows, is_data_set
 from evenhand.data.plain import parse_json_value, unique_keys
 from evenhand.errors import InvalidInputError
 from evenhand.files import MOST_PIPED_BYTES, check_growth, expanded, is_opened, open_file
@@ -232,9 +233,6 @@ _BATCH_ROWS = 256
 _CELL_BYTES = 64
 """The least size of a cell as an object of Python."""
 
-_HEAD_CHARACTERS = 4096
-"""The number of characters that show the type of a text."""
-
 _SAVED_SETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """One of these lies in the folder of a data set that Hugging Face's library saved."""
 
@@ -407,30 +405,35 @@ def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str
 
 
 def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
-    """Return the rows of a text: the objects of a list, a log of inspect_ai, JSON lines, or CSV."""
+    """Return the rows of a text: a list of objects, JSON lines, CSV, a log of inspect_ai, a data set of autorubric."""
     if kind == ".jsonl":
         return _rows_of_lines(lines, path)
-    if kind == ".csv":
-        return _csv_rows(lines, path)
     head: list[str] = []
     for line in lines:
         head.append(line)
-        if line.strip() and sum(map(len, head)) >= _HEAD_CHARACTERS:
+        if line.strip():
             break
-    begun = "".join(head).lstrip()
-    if kind == _SHELL and begun[:1] not in {"[", "{", ""}:
+    begun = head[-1].lstrip() if head else ""
+    if kind == ".csv" or (kind == _SHELL and begun[:1] not in {"[", "{", ""}):
         return _csv_rows(chain(head, lines), path)
     if begun.startswith("["):
         return _rows_of_list("".join([*head, *lines]), path)
-    if '"eval"' in begun[:_HEAD_CHARACTERS]:
+    data = _json_or_none(begun)
+    if data is None:  # an object in several lines
         head += lines
-        try:
-            log = json.loads("".join(head))
-        except (ValueError, RecursionError):
-            log = None
-        if is_inspect_log(log):
-            return inspect_rows(path, log)
+        data = _json_or_none("".join(head))
+    if is_inspect_log(data):
+        return inspect_rows(path, data)
+    if is_data_set(data):
+        return data_set_rows(data, repr(str(path)))
     return _rows_of_lines(chain(head, lines), path)
+
+
+def _json_or_none(text: str) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _rows_of_list(text: str, path: Path) -> list[Row]:

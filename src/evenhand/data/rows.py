@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pyarrow
 
-from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_id, text_of
+from evenhand.data.fields import cell_name, classifications_of, field_of, name_in, name_of, text_of
 from evenhand.data.formats.logs import rows_of_log
 from evenhand.data.plain import briefly, held_in, is_of
 from evenhand.data.row_files import (
@@ -188,7 +188,7 @@ def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
     """
     if is_of(data, "datasets") and isinstance(data, Mapping):  # a DatasetDict or an IterableDatasetDict
-        data = split_of(data, split)
+        data = _split_of(data, split)
     elif split is not None:
         raise InvalidInputError(f"split is {split!r}, but the data set has no splits; leave it out")
     if isinstance(data, (bytes, Mapping)):
@@ -260,7 +260,7 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
         return {}
     known: dict[str, int] = {}
     for number, row in enumerate(rows):
-        name = row_id(row, field, number)
+        name = name_in(row, number, field, "id_field")
         if name in known:
             raise InvalidInputError(
                 f"rows {known[name]} and {number} both have the id {name!r} in {field!r}, which id_field names: every "
@@ -270,20 +270,15 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
     return {"id_field": field, "ids": list(known)}
 
 
-def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
-    """Return the split of this name; without one, the only one that there is.
-
-    Raises:
-        InvalidInputError: If there is none such, or several without a name.
-    """
-    names = list(splits)
-    if split is None and len(names) == 1:
-        return splits[names[0]]
-    if split is None:
-        raise InvalidInputError(f"the data set has the splits {names!r}; say which with split=…, in the shell --split")
-    if split not in names:
-        raise InvalidInputError(f"the data set has no split {split!r}. {did_you_mean(split, names)}")
-    return splits[split]
+def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
+    """Return the split of this name; without one, the only one that there is."""
+    name = next(iter(splits)) if split is None and len(splits) == 1 else split
+    if name not in splits:
+        raise InvalidInputError(
+            f"split is {split!r}, and the data set has the splits {list(splits)!r}: name one of them with split=…, in "
+            "the shell --split"
+        )
+    return splits[name]
 
 
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
@@ -400,34 +395,15 @@ class Layout:
         Raises:
             InvalidInputError: If they contradict one another, or name fewer than two systems.
         """
-        needed = {"response_fields": self.response_fields, "id_field": self.id_field}
-        if self.is_long and None in needed.values():
-            missing = [name for name, value in needed.items() if value is None]
+        fits_long = len(self.columns) == 1 and self.id_field is not None
+        fits_wide = len(self.columns) > 1 and self.systems is None
+        if not (fits_long if self.is_long else fits_wide):
+            given = {name: value for name, value in asdict(self).items() if value is not None}
             raise InvalidInputError(
-                f"systems_field={self.systems_field!r} says that a row is one response, and then {missing!r} must be "
-                f"named too; the data have the columns {list(columns)!r}"
-            )
-        if self.is_long and len(self.columns) > 1:
-            raise InvalidInputError(
-                f"response_fields is {list(self.columns)!r} and systems_field is {self.systems_field!r}: data with one "
-                "row per response hold it in one column; name that, or leave systems_field out"
-            )
-        if not self.is_long and self.systems is not None:
-            raise InvalidInputError(
-                f"systems is {list(self.systems)!r}, which chooses among the systems of data with one row per "
-                "response: name the columns of wide data with response_fields=[…], or the column that holds the "
-                "system with systems_field=…"
-            )
-        if not self.is_long and self.response_fields is None:
-            raise InvalidInputError(
-                "no systems were given: name the columns with response_fields=[…], or, for data with one row per "
-                "response, set systems_field, response_fields and id_field; the data have the columns "
-                f"{list(columns)!r}"
-            )
-        if not self.is_long and len(self.columns) < 2:
-            raise InvalidInputError(
-                f"response_fields is {list(self.columns)!r}; name at least two columns, one per system, or for data "
-                "with one row per response the column that holds the system with systems_field=…"
+                f"{given!r} do not say where the responses of two systems are: with response_fields name at least two "
+                "columns, one per system; or, for data with one row per response, name the column of the responses "
+                "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
+                f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
             )
         if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
             raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
@@ -462,8 +438,8 @@ class Layout:
     def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
         held: dict[str, dict[str, int]] = {}
         for number, row in enumerate(rows):
-            system = self._read_name(row, self.systems_field, number, "systems_field")
-            identifier = self._read_name(row, self.id_field, number, "id_field")
+            system = name_in(row, number, str(self.systems_field), "systems_field")
+            identifier = name_in(row, number, str(self.id_field), "id_field")
             responses = held.setdefault(identifier, {})
             if system in responses:
                 raise InvalidInputError(
@@ -500,14 +476,6 @@ class Layout:
                 f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
             )
         return named
-
-    @staticmethod
-    def _read_name(row: Row, field: str | None, number: int, setting: str) -> str:
-        value = field_of(row, str(field), number, setting)
-        name = name_of(value)
-        if not name:
-            raise InvalidInputError(f"row {number} has {value!r} in {field!r}, which {setting} names: it needs a name")
-        return name
 
 
 def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any, Final
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.fields import cell_name, context_columns, context_of, field_of, name_of, references_of, text_of
+from evenhand.data.fields import cell_name, context_of, field_of, name_of, references_of, text_of
+from evenhand.data.plain import context_mapping
 from evenhand.data.rows import Layout, Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_count
@@ -81,7 +82,7 @@ class JudgedTexts:
                     "shell --response-fields)"
                 )
             texts = {row: _texts(own, row, columns) for row, own in held.items()}
-        shown = said.get("context_fields") if context_fields is None else context_columns(context_fields)
+        shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
         return cls(header, held, texts, shown)
 
     def shown(self, about: About) -> dict[str, str | None]:

@@ -1,45 +1,62 @@
 """An engine that sends requests through its provider's batch interface: half the price, replies within a day.
 
-Requests that wait together leave together, as a file from which the provider makes a batch. As soon as the batch has a
-name, the journal holds that name and the requests, and only then is the batch waited for: a later run that asks for one
-of them, on any machine, waits for that batch. When it has ended, all its replies are recorded, and the batch is
-forgotten. Every asker has claimed its key in the journal, so that of two processes one sends it.
+Requests that wait together leave together, as one batch. As soon as the batch has a name, the journal holds that name
+and the requests, and only then is the batch waited for: a later run that asks for one of them, on any machine, waits
+for that batch. When it has ended, all its replies are recorded, and the batch is forgotten. Every asker has claimed its
+key in the journal, so that only one of two processes sends it.
 
 A process that is killed after the provider took a batch and before the name was written down may buy that batch twice.
+
+OpenAI's interface is that of Azure (``https://NAME.openai.azure.com/openai/v1``), gateways before vLLM, Together and
+others too: a JSONL file is uploaded, a batch is made of it and asked about until it has ended, and its output and error
+files are read. Anthropic's batch is made with its requests in it.
+
+Sources: https://platform.openai.com/docs/guides/batch, https://docs.anthropic.com/en/api/creating-message-batches.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
-import tempfile
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
 
 from evenhand.engines.base import Request
-from evenhand.engines.batch_providers import BatchHttp, BatchProvider, Standing, unfinished
+from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress, read_body
 from evenhand.engines.journal import Journal, Row, canonical_json, describe_request, request_key
 from evenhand.engines.limits import tell
 from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge, not_running
-from evenhand.engines.replies import GONE, short_enough
+from evenhand.engines.replies import (
+    GONE,
+    MOST_ERROR_CHARACTERS,
+    SHOWN_CHARACTERS,
+    decode_reply,
+    filtered_completion,
+    read_completion,
+    read_error,
+    redact,
+    short_enough,
+)
 from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
     EvenhandError,
-    InvalidInputError,
-    JournalError,
+    FatalEngineError,
     RateLimitedError,
     RejectedRequestError,
     TransientEngineError,
 )
-from evenhand.numbers import format_count, format_duration
+from evenhand.numbers import format_count
 from evenhand.options import option
 from evenhand.votes import Completion, Message
 
@@ -50,18 +67,301 @@ QUIET_SECONDS: Final = 0.5
 SLOWER: Final = 1.5
 LONGEST_INTERVAL: Final = 60
 """Times the first interval, at most, between two looks at a batch."""
-TOLD_SECONDS: Final = 600.0
 SUBMISSIONS: Final = 2
 """The number of submissions of one request: after a failure that may pass, it is sent once more."""
 ENDING_SECONDS: Final = 10.0
 """For a batch that is being made or recorded when a run is stopped."""
 LONGEST_PAUSE: Final = 300.0
 ROWS_AT_ONCE: Final = 256
+ANSWER_SECONDS: Final = 60.0
+READ_SECONDS: Final = 600.0
+"""For a server to answer after a batch was sent to it, and for the next piece of the results that it sends."""
 FULL: Final = "token_limit_exceeded"
 """OpenAI's word for more tokens in all batches than an account may have waiting."""
 
+ANTHROPIC_URL: Final = "https://api.anthropic.com/v1"
+ANTHROPIC_HOST: Final = "anthropic.com"
+ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
+ANTHROPIC_VERSION: Final = "2023-06-01"
+DEFAULT_MAX_TOKENS: Final = 4096
+"""The token limit of a reply where none is given: Anthropic wants one."""
+ANTHROPIC_FINISHES: Final = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+}
+ANTHROPIC_FAILURES: Final = frozenset({"rate_limit_error", "api_error", "timeout_error", "overloaded_error"})
+"""The failures of a single request that may pass."""
+_TRANSLATED: Final = frozenset(
+    {"messages", "max_tokens", "max_completion_tokens", "stop", "response_format", "seed", "logprobs", "top_logprobs"}
+)
+_CUSTOM_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([\w-]+)"')
+
 _Reply = TypeVar("_Reply")
+_Outcome = Completion | EngineError
 _logger = logging.getLogger(__name__)
+
+
+class Standing(NamedTuple):
+    """The state of a batch.
+
+    Attributes:
+        ended: Whether the batch has ended.
+        done: Requests that were answered, as far as the provider says.
+        results: The paths of the results.
+        refused: The reason why the whole batch was refused; None if it was not.
+        unfinished: The reason why a request has no result.
+    """
+
+    ended: bool
+    done: int
+    results: tuple[str, ...]
+    refused: str | None = None
+    unfinished: str = "no_result"
+
+
+@dataclass(frozen=True)
+class OpenAIBatches:
+    """The batch interface of a server that also has ``/chat/completions``.
+
+    Attributes:
+        address: The address, and where its key is found.
+        model: The server's name for the model; None takes that of the engine.
+    """
+
+    address: ServerAddress
+    model: str | None = None
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 200_000_000
+    supports_schema: ClassVar[bool] = True
+
+    @property
+    def _endpoint(self) -> str:
+        azure = (urlsplit(self.address.base_url).hostname or "").endswith(".azure.com")
+        return "/chat/completions" if azure else "/v1/chat/completions"
+
+    def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
+        """Return one request as it stands in a batch."""
+        body = payload if self.model is None else {**payload, "model": self.model}
+        return json.dumps({"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}).encode()
+
+    async def upload(self, http: HttpConnection, lines: Iterable[bytes]) -> str:
+        """Send the file of these requests, and return its name."""
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        content = io.BytesIO(b"\n".join(lines) + b"\n")
+        form.add_field("file", content, filename="evenhand.jsonl", content_type="application/jsonl")
+        body = form()
+        found = await _ask(http, "POST", "files", data=body, headers={"Content-Type": body.content_type})
+        return _name_of(found)
+
+    async def create(self, http: HttpConnection, _: Iterable[bytes], file: str) -> str:
+        """Make the batch of the file, and return its name."""
+        body = {"input_file_id": file, "endpoint": self._endpoint, "completion_window": "24h"}
+        return _name_of(await _ask(http, "POST", "batches", json=body))
+
+    async def look(self, http: HttpConnection, name: str) -> Standing:
+        """Return how a batch stands."""
+        batch = await _ask(http, "GET", f"batches/{name}")
+        status = str(batch.get("status"))[:SHOWN_CHARACTERS].casefold()
+        errors, files = batch.get("errors"), (batch.get("output_file_id"), batch.get("error_file_id"))
+        listed = errors.get("data") if isinstance(errors, Mapping) else None
+        errors = [each for each in listed or () if isinstance(each, Mapping)][:3]
+        reasons = dict.fromkeys(_briefly(f"{each.get('code')}: {each.get('message')}", http.secrets) for each in errors)
+        return Standing(
+            ended=status in {"completed", "expired", "cancelled", "failed"},
+            done=_count(batch.get("request_counts"), "completed"),
+            results=tuple(f"files/{each}/content" for each in files if isinstance(each, str) and each),
+            refused=("; ".join(reasons) or "it did not say why") if status == "failed" else None,
+            unfinished=status if status in {"expired", "cancelled"} else "no_result",
+        )
+
+    def outcome(self, entry: Mapping[str, Any], secrets: Iterable[str]) -> _Outcome:
+        """Return what a line of the results says."""
+        response, error = entry.get("response"), entry.get("error")
+        if isinstance(response, Mapping) and isinstance(status := response.get("status_code"), int):
+            body = response.get("body")
+            return read_completion(body, secrets) if status == 200 else _failure(status, body, secrets)
+        error = error if isinstance(error, Mapping) else {"message": error}
+        code = str(error.get("code")).removeprefix("batch_")
+        return _unfinished(_briefly(code, secrets), _briefly(error.get("message"), secrets))
+
+
+@dataclass(frozen=True)
+class AnthropicBatches:
+    """The message batches at an address.
+
+    Attributes:
+        address: The address, and where its key is found.
+        model: Anthropic's name for the model; None takes that of the engine.
+    """
+
+    address: ServerAddress
+    model: str | None = None
+    most_requests: ClassVar[int] = 100_000
+    most_bytes: ClassVar[int] = 256_000_000
+    supports_schema: ClassVar[bool] = False
+
+    def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
+        """Return one request as it stands in a batch, without seed and log-probabilities, which do not exist there."""
+        given = {name: value for name, value in payload.items() if name not in _TRANSLATED}
+        messages = [dict(message) for message in payload["messages"]]
+        system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+        given["messages"] = [message for message in messages if message["role"] != "system"]
+        given["max_tokens"] = payload.get("max_tokens") or payload.get("max_completion_tokens") or DEFAULT_MAX_TOKENS
+        if self.model is not None:
+            given["model"] = self.model
+        if system:
+            given["system"] = system
+        if stop := payload.get("stop"):
+            given["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
+        if schema := payload.get("response_format"):
+            given["output_config"] = {"format": {"type": "json_schema", "schema": schema["json_schema"]["schema"]}}
+        return json.dumps({"custom_id": key, "params": given}).encode()
+
+    async def upload(self, http: HttpConnection, lines: Iterable[bytes]) -> str:  # noqa: ARG002 - there are no files
+        """Send nothing: the requests are sent when the batch is made."""
+        return ""
+
+    async def create(self, http: HttpConnection, lines: Iterable[bytes], _: str) -> str:
+        """Make the batch of these requests, and return its name."""
+        body = io.BytesIO(b'{"requests":[\n' + b",\n".join(lines) + b"\n]}")
+        return _name_of(await _ask(http, "POST", "messages/batches", data=body))
+
+    async def look(self, http: HttpConnection, name: str) -> Standing:
+        """Return how a batch stands."""
+        path = f"messages/batches/{name}"
+        batch = await _ask(http, "GET", path)
+        return Standing(
+            ended=batch.get("processing_status") == "ended",
+            done=_count(batch.get("request_counts"), "succeeded"),
+            results=(f"{path}/results",),  # not results_url: the key goes to the address that was given
+        )
+
+    def outcome(self, entry: Mapping[str, Any], secrets: Iterable[str]) -> _Outcome:
+        """Return what a line of the results says."""
+        result = entry.get("result")
+        kind = result.get("type") if isinstance(result, Mapping) else None
+        if not isinstance(result, Mapping) or not isinstance(kind, str):
+            raise TransientEngineError("the line has no result", cause="garbage")
+        if kind == "succeeded":
+            return _anthropic_completion(result.get("message"), secrets)
+        if kind != "errored":
+            return _unfinished({"canceled": "cancelled"}.get(kind, kind))
+        error = result.get("error")
+        inner = error.get("error") if isinstance(error, Mapping) else None
+        body = inner if isinstance(inner, Mapping) else error if isinstance(error, Mapping) else {}
+        return _failure(500 if body.get("type", "api_error") in ANTHROPIC_FAILURES else 400, body, secrets)
+
+
+BatchProvider = OpenAIBatches | AnthropicBatches
+
+
+def provider_at(address: ServerAddress, interface: str, model: str | None = None) -> BatchProvider:
+    """Return the batch interface at an address: ``"openai"``, ``"anthropic"``, or by the address (``"auto"``).
+
+    ``ANTHROPIC_API_KEY`` is sent unasked to Anthropic only.
+    """
+    host = (urlsplit(address.base_url).hostname or "").rstrip(".")
+    at_anthropic = host == ANTHROPIC_HOST or host.endswith(f".{ANTHROPIC_HOST}")
+    if interface == "openai" or (interface == "auto" and not at_anthropic):
+        return OpenAIBatches(address, model)
+    default = ANTHROPIC_KEY if at_anthropic and os.environ.get(ANTHROPIC_KEY) else None
+    key = default if address.api_key_env is None else address.api_key_env
+    version = {"anthropic-version": ANTHROPIC_VERSION}
+    return AnthropicBatches(ServerAddress(address.base_url, key, address.headers_env, version, "x-api-key"), model)
+
+
+def _anthropic_completion(message: object, secrets: Iterable[str]) -> Completion:
+    """Return the reply in a message of Anthropic's."""
+    if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
+        raise TransientEngineError("the result has no message with content", cause="garbage")
+    blocks = [block for block in message["content"] if isinstance(block, Mapping)]
+    thoughts = "".join(str(block.get("thinking", "")) for block in blocks if block.get("type") == "thinking")
+    usage, stop = message.get("usage"), message.get("stop_reason")
+    choice = {
+        "message": {
+            "content": [{"text": block.get("text")} for block in blocks if block.get("type") == "text"],
+            "reasoning_content": thoughts or None,
+        },
+        "finish_reason": ANTHROPIC_FINISHES.get(str(stop), stop),
+    }
+    tokens = {
+        "prompt_tokens": _count(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+        "completion_tokens": _count(usage, "output_tokens"),
+        "cache_read_input_tokens": _count(usage, "cache_read_input_tokens"),
+    }
+    usage = tokens if isinstance(usage, Mapping) else {}
+    return read_completion({"choices": [choice], "model": message.get("model"), "usage": usage}, secrets)
+
+
+async def _ask(http: HttpConnection, method: str, path: str, **given: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
+    """Return the JSON object with which a server answers."""
+    seconds = READ_SECONDS if "data" in given else ANSWER_SECONDS
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=seconds)
+    async with http.request(method, path, timeout=timeout, **given) as response:
+        content = await read_body(response, max(http.most, MOST_BYTES))
+    if response.status >= 300:
+        advice = f" (asked at {redact(str(response.url), http.secrets)!r}: has the server a batch interface there?)"
+        raise http.refusal(response, content, advice if response.status in {404, 405} and method == "POST" else "")
+    found = decode_reply(content)
+    if not isinstance(found, Mapping):
+        raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
+    return found
+
+
+async def _lines_of(http: HttpConnection, path: str) -> AsyncGenerator[tuple[bytes, bool], None]:
+    """Return the lines of a results file, and of each whether it was cut, as it is too long for a reply."""
+    held, cut = bytearray(), False
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
+    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+    async with http.request("GET", path, timeout=timeout, headers=headers) as response:
+        if response.status >= 300:
+            raise http.refusal(response, await read_body(response, http.most))
+        async for piece in response.content.iter_any():
+            *ended, rest = piece.split(b"\n")
+            for part in ended:
+                yield bytes(held if cut else held + part), cut
+                held, cut = bytearray(), False
+            if not cut:
+                held += rest
+                cut = len(held) > http.most
+    yield bytes(held), cut
+
+
+def _failure(status: int, body: object, secrets: Iterable[str]) -> _Outcome:
+    """Return what is wrong with one request of a batch whose others are answered."""
+    text = json.dumps(body, ensure_ascii=False)
+    outcome = filtered_completion(status, text) or read_error(status, text, None, secrets)
+    return RejectedRequestError(str(outcome), cause=outcome.cause) if isinstance(outcome, FatalEngineError) else outcome
+
+
+def _count(counts: object, *names: str) -> int:
+    """Add up what a provider counts under these names."""
+    found = [counts.get(name) for name in names] if isinstance(counts, Mapping) else []
+    return sum(number for number in found if isinstance(number, int))
+
+
+def _name_of(made: Mapping[str, Any]) -> str:
+    """Return the name of what a provider has made."""
+    name = made.get("id")
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.:@=+-]+", name):
+        raise TransientEngineError("the server's reply names nothing that was made (id)", cause="garbage")
+    return name
+
+
+def _unfinished(why: str, detail: str = "") -> EngineError:
+    """Return why a request has no reply, though its batch has ended."""
+    message = f"its batch brought no reply ({why}){f': {detail}' if detail else ''}"
+    if why in {"expired", "no_result", "rate_limit_exceeded", "server_error"}:
+        return TransientEngineError(message, cause=why)
+    return RejectedRequestError(message, cause=why)
+
+
+def _briefly(text: object, secrets: Iterable[str]) -> str:
+    """Shorten a provider's message about a batch or a request, as every vote repeats it."""
+    return " ".join(redact(str(text)[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
 
 
 class BatchableEngine(RemoteEngine):
@@ -84,29 +384,20 @@ class BatchableEngine(RemoteEngine):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRecord:
-    """A batch at a provider, as the journal records it.
-
-    Attributes:
-        number: In this journal.
-        name: The provider's name for it.
-        identity: The engine's identity, as canonical JSON.
-        engine: The engine that sent it: its class, and its options without secrets.
-        requests: The number of its requests.
-        sent_at: In seconds since the epoch.
-    """
+class BatchRecord(NamedTuple):
+    """A batch at a provider, as the journal records it: its number there, the provider's name for it, its requests."""
 
     number: int
     name: str
-    identity: str
-    engine: Mapping[str, Any]
     requests: int
-    sent_at: float
 
+    def __str__(self) -> str:
+        return f"the batch {self.name!r} of {format_count(self.requests, 'request')}"
 
-_SELECT: Final = """SELECT batch.id, name, identity, service, requests, sent_at
-    FROM batch JOIN engine ON engine.id = batch.engine"""
+    @property
+    def how_to_give_up(self) -> str:
+        """The command that gives it up."""
+        return f"'evenhand journal forget {self.name}' gives it up, and the next run asks for its requests again"
 
 
 class BatchRecords:
@@ -121,40 +412,26 @@ class BatchRecords:
 
     def all(self, where: str = "", *values: object) -> list[BatchRecord]:
         """Return every batch whose replies are not all recorded, the oldest first."""
+        query = f"""SELECT batch.id, name, (SELECT count(*) FROM batched WHERE batch = batch.id)
+            FROM batch JOIN engine ON engine.id = batch.engine {where} ORDER BY batch.id"""  # noqa: S608 - ours
         with self.journal.reading() as connection:
-            rows = connection.execute(f"{_SELECT} {where} ORDER BY batch.id", values).fetchall()
-        return [
-            BatchRecord(number, name, identity, json.loads(engine), requests, sent_at)
-            for number, name, identity, engine, requests, sent_at in rows
-        ]
-
-    def of_key(self, key: str) -> BatchRecord | None:
-        """Return the batch that holds the request of a key, if one does."""
-        found = self.all("JOIN batched ON batched.batch = batch.id WHERE batched.key = ?", key)
-        return found[0] if found else None
+            return [BatchRecord(*row) for row in connection.execute(query, values).fetchall()]
 
     def requests(self, record: BatchRecord) -> dict[str, str]:
-        """Return the requests of a batch as canonical JSON, by key, in the order in which they were sent."""
+        """Return the requests of a batch as canonical JSON, by key."""
         with self.journal.reading() as connection:
-            query = "SELECT key, request FROM batched WHERE batch = ? ORDER BY place"
+            query = "SELECT key, request FROM batched WHERE batch = ?"
             return dict(connection.execute(query, (record.number,)).fetchall())
 
-    def add(
-        self, name: str, identity: str, engine: Mapping[str, Any], requests: Sequence[tuple[str, str]]
-    ) -> BatchRecord:
-        """Write down a batch that was made: keys, and requests as canonical JSON."""
+    def add(self, name: str, identity: str, requests: Mapping[str, str]) -> BatchRecord:
+        """Write down a batch that was made: the requests as canonical JSON, by key."""
         with self.journal.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
-            number = connection.execute(
-                """INSERT INTO batch (name, engine, service, requests, sent_at)
-                VALUES (?, (SELECT id FROM engine WHERE identity = ?), ?, ?, ?)""",
-                (name, identity, json.dumps(engine), len(requests), time.time()),
-            ).lastrowid
-            connection.executemany(
-                "INSERT OR REPLACE INTO batched VALUES (?, ?, ?, ?)",
-                [(key, number, place, request) for place, (key, request) in enumerate(requests)],
-            )
-        return self.all("WHERE batch.id = ?", number)[0]
+            query = "INSERT INTO batch (name, engine) VALUES (?, (SELECT id FROM engine WHERE identity = ?))"
+            number = connection.execute(query, (name, identity)).lastrowid or 0
+            rows = [(key, number, request) for key, request in requests.items()]
+            connection.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", rows)
+        return BatchRecord(number, name, len(requests))
 
     def forget(self, record: BatchRecord) -> None:
         """Remove a batch: its replies are recorded, or none come."""
@@ -163,33 +440,21 @@ class BatchRecords:
             connection.execute("DELETE FROM batched WHERE batch = ?", (record.number,))
 
 
-@dataclass(frozen=True)
-class Collected:
-    """The batches that :meth:`BatchJudge.collect` left: those that run, those that cannot be read, and why."""
-
-    left: list[BatchRecord]
-    failed: list[tuple[BatchRecord, EvenhandError]]
-
-
 @dataclass(slots=True, eq=False)
-class _Unanswered:
-    """A request that waits for its reply, how often it was sent, what it asked for, and the batch that it is in."""
+class _Awaited:
+    """A request that waits for its reply: what it asks for, and the batch that it is in."""
 
     key: str
     request: Request
     reply: asyncio.Future[Completion]
     line: bytes = b""
-    submissions: int = 0
     schema: bool = False
     logprobs: int = 0
     batch: int | None = None
 
     def fail(self, error: BaseException) -> None:
         if not self.reply.done():
-            own = copy(error)  # one error would get the tracebacks of all requests in the batch
-            if isinstance(own, EngineError):
-                own.attempts = max(1, self.submissions)
-            self.reply.set_exception(own)
+            self.reply.set_exception(copy(error))  # one error would get the tracebacks of all requests in the batch
 
 
 class BatchJudge:
@@ -202,35 +467,32 @@ class BatchJudge:
         judge: The judge that it stands for.
     """
 
+    _http: HttpConnection
+    _records: BatchRecords
+
     def __init__(self, engine: BatchableEngine) -> None:
         self.engine = engine
         self.judge = RemoteJudge(engine)
         self.judge_id = self.judge.judge_id
+        self.identity = self.judge.identity  # a reply is the same, however it travelled
         self.data_classification_policy = self.judge.data_classification_policy
         self.most_reply_tokens = self.judge.most_reply_tokens
         self.concurrency = MOST_WAITING
         self.most_attempts = SUBMISSIONS + REFUSABLE
         self._provider = engine.batch_provider()
         self._identity = canonical_json(dict(self.judge.identity()))
-        self._name = repr(self.judge_id)
         if self.judge.takes_schema is None:
             self.judge.takes_schema = self._provider.supports_schema
         self._resources, self._users, self._stopped = AsyncExitStack(), 0, False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: BatchHttp
-        self._records: BatchRecords | None = None
-        self._waiting: dict[str, _Unanswered] = {}
-        self._queue: list[_Unanswered] = []
-        self._under_way: dict[int, BatchRecord] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[str, _Awaited] = {}
+        self._queue: list[_Awaited] = []
+        self._under_way: dict[int, tuple[BatchRecord, asyncio.Task[None]]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._unbroken: set[asyncio.Task[Any]] = set()  # waited for when the run ends meanwhile
 
     def __repr__(self) -> str:
         return f"BatchJudge({self.engine!r})"
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return that of the judge without batches: a reply is the same, however it travelled."""
-        return self.judge.identity()
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return US dollars for these tokens in a batch."""
@@ -241,18 +503,12 @@ class BatchJudge:
         """Return a reply with what it cost in a batch."""
         return self.judge.priced(completion, messages, share=self.engine.batch_price)
 
-    def described(self) -> dict[str, Any]:
-        """Return the engine, without secrets: by it the batch is collected elsewhere."""
-        fields = self.engine.model_dump(mode="json", exclude_defaults=True)
-        return {"engine": type(self.engine).__name__, "fields": fields}
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hold a connection for the event loop that runs now, shared by all who enter meanwhile."""
         if not self._users:
-            self._loop, self._stopped = asyncio.get_running_loop(), False
-            self._arrived, self._ended = asyncio.Event(), asyncio.Event()
-            self._http = await self._resources.enter_async_context(BatchHttp.opened(self._provider, self.engine))
+            self._loop, self._stopped, self._arrived = asyncio.get_running_loop(), False, asyncio.Event()
+            self._http = await self._resources.enter_async_context(self.engine.connect(self._provider.address))
         self._users += 1
         try:
             yield
@@ -265,17 +521,19 @@ class BatchJudge:
                     task.cancel()
                 if self._tasks:
                     await asyncio.wait(list(self._tasks))
-                self._waiting, self._queue, self._under_way, self._records = {}, [], {}, None
+                self._waiting, self._queue, self._under_way = {}, [], {}
                 await self._resources.aclose()
 
     def keep_in(self, journal: Journal) -> None:
-        """Keep in this journal which requests are in which batch."""
-        if self._records is None:
+        """Keep in this journal which requests are in which batch; called once before anything is asked."""
+        if not self._tasks:
             self._records = BatchRecords(journal)
-            self._start(self._gather())
+            self._start(self._gather(), self._tasks)
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request, when its batch has brought it.
+
+        What may pass is sent once more, and what asks for something that the server refuses is sent without it.
 
         Raises:
             EngineError: When there is none.
@@ -283,33 +541,29 @@ class BatchJudge:
         """
         if not self._users or self._loop is not asyncio.get_running_loop():
             raise not_running(self.judge_id)
-        if self._stopped:
-            raise _interrupted()
-        key = request_key(self._identity, describe_request(request))
-        waiting = self._waiting.get(key)
-        if waiting is None:
-            waiting = self._waiting[key] = _Unanswered(key, request, self._loop.create_future())
-            waiting.reply.add_done_callback(lambda reply: reply.cancelled() or reply.exception())
-            self._place(waiting)
-        try:
-            return await asyncio.shield(waiting.reply)
-        finally:
-            if waiting.reply.done():
-                self._waiting.pop(key, None)
-
-    async def collect(self, *, wait: bool) -> Collected:
-        """Record the replies of every batch of this judge that has ended, with ``wait`` of the others, too."""
-        collected = Collected([], [])
-        for record in self._held.all("WHERE identity = ?", self._identity):
+        key, submissions = request_key(self._identity, describe_request(request)), 0
+        while True:
+            if self._stopped:
+                raise _interrupted()
+            waiting = self._waiting.get(key) or self._placed(key, request)
+            submissions += 1
             try:
-                standing = await (self._end_of(record) if wait else self._patiently(partial(self._look, record)))
-                if not standing.ended:
-                    collected.left.append(record)
-                elif (nothing := await self._collect(record, standing)) is not None:
-                    collected.failed.append((record, nothing))
-            except EvenhandError as error:  # the others can be read all the same
-                collected.failed.append((record, error))
-        return collected
+                return await asyncio.shield(waiting.reply)
+            except EngineError as error:
+                error.attempts = submissions
+                less = isinstance(error, RejectedRequestError) and self.judge.asks_for_less(
+                    str(error), logprobs=waiting.logprobs, schema=waiting.schema
+                )
+                others = [task for number, (_, task) in self._under_way.items() if number != waiting.batch]
+                full = error.cause == FULL and bool(others)
+                may_pass = isinstance(error, TransientEngineError) and submissions < SUBMISSIONS
+                if not (less or full or may_pass):
+                    raise
+                if request.again is not None:
+                    request.again(error.may_be_billed)
+                if full:
+                    await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+                submissions -= less or full
 
     def stop_sending(self) -> None:
         """Send nothing more, and wait for no batch: they stay with the provider."""
@@ -317,33 +571,20 @@ class BatchJudge:
             return
         self._stopped = True
         if self._under_way:
-            requests = sum(record.requests for record in self._under_way.values())
+            requests = sum(record.requests for record, _ in self._under_way.values())
             tell(
-                f"{self._name}: {format_count(len(self._under_way), 'batch')} of {format_count(requests, 'request')} "
-                "left with the provider. Run the same again to go on from there, or collect the replies with "
-                f"'evenhand journal collect --journal {self._held.journal.path}'"
+                f"{self.judge_id!r}: {format_count(len(self._under_way), 'batch')} of "
+                f"{format_count(requests, 'request')} left with the provider. Run the same again to go on from there"
             )
         for waiting in self._waiting.values():
             waiting.fail(_interrupted())
         self._queue.clear()
 
-    @property
-    def _held(self) -> BatchRecords:
-        if self._records is None:
-            raise InvalidInputError("a judge of batches needs a journal before it is asked: call keep_in() first")
-        return self._records
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, _Reply], among: set[asyncio.Task[Any]]) -> asyncio.Task[_Reply]:
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _unbroken_off(self, work: Coroutine[Any, Any, _Reply]) -> _Reply:
-        """Run to the end, even when the run ends meanwhile."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._unbroken.add(task)
-        task.add_done_callback(self._unbroken.discard)
-        return await asyncio.shield(task)
+        among.add(task)
+        task.add_done_callback(among.discard)
+        return task
 
     async def _patiently(
         self, call: Callable[[], Awaitable[_Reply]], unless: Callable[[EngineError], bool] = lambda _: False
@@ -359,18 +600,28 @@ class BatchJudge:
                 await asyncio.sleep(min(self.engine.backoff * 2**attempt if wait is None else wait, LONGEST_PAUSE))
         return await call()
 
-    def _place(self, waiting: _Unanswered) -> None:
+    def _placed(self, key: str, request: Request) -> _Awaited:
         """Let a request wait for the batch that it is in, or for one to be made; its reply may be there meanwhile."""
-        record = self._held.of_key(waiting.key)
-        if record is not None:
-            waiting.batch = record.number
-            self._follow(record)
-        elif (recorded := self._held.journal.get(waiting.key)) is not None:
-            waiting.reply.set_result(recorded)
-        else:
-            self._enqueue(waiting)
+        waiting = self._waiting[key] = _Awaited(key, request, asyncio.get_running_loop().create_future())
+        waiting.reply.add_done_callback(lambda reply: self._answered(key, reply))
+        self._place(waiting)
+        return waiting
 
-    def _enqueue(self, waiting: _Unanswered) -> None:
+    def _answered(self, key: str, reply: asyncio.Future[Completion]) -> None:
+        if not reply.cancelled():
+            reply.exception()  # those who waited may be gone
+        self._waiting.pop(key, None)
+
+    def _place(self, waiting: _Awaited) -> None:
+        records = self._records.all("JOIN batched ON batched.batch = batch.id WHERE batched.key = ?", waiting.key)
+        if records:
+            waiting.batch = records[0].number
+            if waiting.batch not in self._under_way:
+                self._follow(records[0])
+            return
+        if (recorded := self._records.journal.get(waiting.key)) is not None:
+            waiting.reply.set_result(recorded)
+            return
         waiting.batch = None
         waiting.schema = bool(self.judge.takes_schema) and waiting.request.response_schema is not None
         waiting.logprobs = self.judge.logprobs_of(waiting.request)
@@ -387,244 +638,190 @@ class BatchJudge:
             await asyncio.sleep(QUIET_SECONDS)
             quiet = not self._arrived.is_set()
             while self._queue:
-                part, full = self._part()
-                if not (quiet or full):
+                part = self._queue[: self._fitting()]
+                if not quiet and len(part) == len(self._queue):  # a batch that may have room for more
                     break
                 del self._queue[: len(part)]
-                self._start(self._send(part))
+                self._start(self._send(part), self._tasks)
 
-    def _part(self) -> tuple[list[_Unanswered], bool]:
-        """Return the first requests of the queue that fit into one batch, and whether it is full."""
+    def _fitting(self) -> int:
+        """Return the number of requests at the head of the queue that fit into one batch."""
         provider, engine = self._provider, self.engine
         most = min(engine.batch_requests or provider.most_requests, provider.most_requests)
-        most_bytes = min(engine.batch_bytes or provider.most_bytes, provider.most_bytes)
-        size = 64
-        for place, waiting in enumerate(self._queue):
-            size += len(waiting.line) + 2
-            if place and (place >= most or size > most_bytes):
-                return self._queue[:place], True
-        return self._queue[:], len(self._queue) >= most
+        left = min(engine.batch_bytes or provider.most_bytes, provider.most_bytes) - 64
+        for place, waiting in enumerate(self._queue[:most]):
+            left -= len(waiting.line) + 2
+            if place and left < 0:
+                return place
+        return most
 
-    async def _send(self, part: list[_Unanswered]) -> None:
+    async def _send(self, part: list[_Awaited]) -> None:
         """Make a batch of these, or fail them."""
-        for waiting in part:
-            waiting.submissions += 1
         try:
-            record = await self._unbroken_off(self._made(part))
+            record = await asyncio.shield(self._start(self._made(part), self._unbroken))
         except EvenhandError as error:
+            if isinstance(error, TransientEngineError):  # it may have been made, and is not made again unasked
+                error = RejectedRequestError(str(error), cause=error.cause)
             for waiting in part:
                 waiting.fail(error)
             return
         for waiting in part:
             waiting.batch = record.number
         tell(
-            f"{self._name}: the batch {record.name!r} of {format_count(record.requests, 'request')} was sent. Replies "
-            "may take a day; to stop waiting is safe, since the journal holds its name"
+            f"{self.judge_id!r}: {record} was sent. Replies may take a day; to stop waiting is safe, since the journal "
+            "holds its name"
         )
         self._follow(record)
 
-    async def _made(self, part: Sequence[_Unanswered]) -> BatchRecord:
+    async def _made(self, part: Sequence[_Awaited]) -> BatchRecord:
         """Make the batch at the provider, and write it down."""
-        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-            path = Path(folder) / "batch.jsonl"
-            with path.open("wb") as file:
-                await asyncio.to_thread(self._provider.write, (waiting.line for waiting in part), file)
-            uploaded = await self._patiently(lambda: self._provider.upload(self._http, path))
-            if self._stopped:
-                raise _interrupted()
-            name = await self._patiently(lambda: self._provider.create(self._http, path, uploaded), unless=_may_be_made)
-        requests = [(waiting.key, describe_request(waiting.request)) for waiting in part]
-        record = self._held.add(name, self._identity, self.described(), requests)
-        await asyncio.to_thread(self._held.journal.sync)
+        lines = [waiting.line for waiting in part]
+        uploaded = await self._patiently(lambda: self._provider.upload(self._http, lines))
+        if self._stopped:
+            raise _interrupted()
+        name = await self._patiently(lambda: self._provider.create(self._http, lines, uploaded), unless=_may_be_made)
+        requests = {waiting.key: describe_request(waiting.request) for waiting in part}
+        record = self._records.add(name, self._identity, requests)
+        await asyncio.to_thread(self._records.journal.sync)
         return record
 
     def _follow(self, record: BatchRecord) -> None:
-        """Wait for a batch, once."""
-        if record.number not in self._under_way:
-            self._under_way[record.number] = record
-            self._start(self._wait_for(record))
+        self._under_way[record.number] = record, self._start(self._wait_for(record), self._tasks)
 
     async def _wait_for(self, record: BatchRecord) -> None:
+        failure: EvenhandError | None = None
         try:
             standing = await self._end_of(record)
-            lost = await self._unbroken_off(self._collect(record, standing))
-            if lost is not None and standing.refused is None:
-                tell(f"{self._name}: {lost}")
+            await asyncio.shield(self._start(self._collect(record, standing), self._unbroken))
         except EvenhandError as error:
-            for waiting in self._waiting_for(record):
-                waiting.fail(error)
+            failure = error
         finally:
             self._under_way.pop(record.number, None)
-            self._ended.set()
-        for waiting in self._waiting_for(record):  # another process has read it
-            self._place(waiting)
-
-    def _waiting_for(self, record: BatchRecord) -> list[_Unanswered]:
-        return [each for each in self._waiting.values() if each.batch == record.number and not each.reply.done()]
-
-    async def _look(self, record: BatchRecord) -> Standing:
-        try:
-            return await self._provider.look(self._http, record.name)
-        except EngineError as error:
-            if error.cause not in GONE:
-                raise
-            raise RejectedRequestError(
-                f"the batch {record.name!r} of {format_count(record.requests, 'request')} cannot be seen: {error}. It "
-                f"stays in the journal; was it made with another key, or in another project? {_give_up(record)}",
-                cause="batch_unseen",
-            ) from error
+        for waiting in [each for each in self._waiting.values() if each.batch == record.number]:
+            if failure is not None:
+                waiting.fail(failure)
+            elif not waiting.reply.done():  # another process has read it
+                self._place(waiting)
 
     async def _end_of(self, record: BatchRecord) -> Standing:
         """Return the state of the batch after it ends; errors while asking may pass, as a day is long."""
-        interval, told_at = self.engine.batch_interval, time.monotonic()
+        interval = self.engine.batch_interval
         while True:
             try:
-                standing = await self._look(record)
-            except TransientEngineError as error:
-                _logger.info("%s: the batch %s could not be asked about (%s)", self._name, record.name, error)
-            else:
-                if standing.ended:
+                if (standing := await self._provider.look(self._http, record.name)).ended:
                     return standing
-                if time.monotonic() - told_at >= TOLD_SECONDS:
-                    told_at = time.monotonic()
-                    age = format_duration(max(0.0, time.time() - record.sent_at))
-                    tell(
-                        f"{self._name}: the batch {record.name!r} is {standing.status!r} after {age}; {standing.done} "
-                        f"of {format_count(record.requests, 'request')} are done, {standing.failed} failed"
-                    )
+            except TransientEngineError as error:
+                _logger.info("%r: the batch %s could not be asked about (%s)", self.judge_id, record.name, error)
+            except EngineError as error:
+                if error.cause not in GONE:
+                    raise
+                raise RejectedRequestError(
+                    f"{record} cannot be seen: {error}. It stays in the journal; was it made with another key, or in "
+                    f"another project? {record.how_to_give_up}",
+                    cause="batch_unseen",
+                ) from error
             await asyncio.sleep(interval)
             interval = min(LONGEST_INTERVAL * self.engine.batch_interval, SLOWER * interval)
 
-    async def _collect(self, record: BatchRecord, standing: Standing) -> EngineError | None:
-        """Record the replies of a batch that has ended, answer those who wait, and send again what may yet pass.
-
-        Returns:
-            Why it has no replies, or not all that there were; None if it has.
-        """
-        requests = self._held.requests(record)
-        if not requests:  # another process has read it meanwhile
-            return None
-        if standing.refused is not None:
-            self._held.forget(record)
-            return self._refuse(record, list(requests), standing)
-        came: dict[str, EngineError | None] = {}
-        unrecorded: list[str] = []
+    async def _collect(self, record: BatchRecord, standing: Standing) -> None:
+        """Record the replies of a batch that has ended, and answer those who wait."""
+        requests = self._records.requests(record)
+        if standing.refused is not None:  # none was answered or has to be paid for
+            self._records.forget(record)
+            message = f"the provider refused {record}: {standing.refused}"
+            if FULL in standing.refused:
+                tell(f"{self.judge_id!r}: {message}. It is sent again when another batch has ended")
+                raise TransientEngineError(message, cause=FULL)
+            raise RejectedRequestError(message, cause="batch_refused")
+        outcomes: dict[str, EngineError | None] = {}
         lost = ""
         try:
-            await self._patiently(lambda: self._read(standing, requests, came, unrecorded))
+            await self._patiently(lambda: self._read(standing, requests, outcomes))
         except EngineError as error:
             if error.cause not in GONE:
                 raise
             lost = str(error)
-        missing, replies = [key for key in requests if key not in came], list(came.values()).count(None)
+        missing, replies = [key for key in requests if key not in outcomes], list(outcomes.values()).count(None)
         if not lost and missing and replies < standing.done:
             lost = f"the provider counts {standing.done} replies and gives {replies}"
-        gone = _lost_results(record, len(missing), lost) if lost else None  # not bought again unasked
-        if gone is None and not unrecorded:
-            self._held.forget(record)
-        failed = {key: error for key, error in came.items() if error is not None}
-        for key, failure in {**failed, **{key: gone or unfinished(standing.unfinished) for key in missing}}.items():
-            if key in self._waiting:
-                self._once_more(self._waiting[key], failure)
-        return gone
+        failure = _unfinished(standing.unfinished)
+        if lost:
+            failure = RejectedRequestError(
+                f"{format_count(len(missing), 'reply')} of the batch {record.name!r} cannot be read: {lost}. They may "
+                f"have been paid for, and are not asked for again. {record.how_to_give_up}",
+                cause="lost_results",
+            )
+            tell(f"{self.judge_id!r}: {failure}")
+        else:
+            self._records.forget(record)
+        for key in requests:
+            problem = outcomes.get(key, failure)
+            if problem is not None and key in self._waiting:
+                self._waiting[key].fail(problem)
 
     async def _read(
         self,
         standing: Standing,
         requests: Mapping[str, str],
-        came: dict[str, EngineError | None],
-        unrecorded: list[str],
+        outcomes: dict[str, EngineError | None],
     ) -> None:
         """Read all results, in any order, and record replies as they are read; what came stays when it is tried again.
 
         Args:
-            standing: The state of the batch, with the place of the results.
+            standing: The state of the batch, with the places of the results.
             requests: The requests of the batch, by key.
-            came: Per key the error that came, or None for a reply.
-            unrecorded: Keys of replies that could not be recorded.
+            outcomes: Per key the error that came, or None for a reply.
         """
-        held: list[tuple[str, Completion]] = []
+        held: dict[str, Completion] = {}
+        gone: EngineError | None = None
         try:
-            async with aclosing(self._provider.results(self._http, standing)) as outcomes:
-                async for key, outcome in outcomes:
-                    if key in came or key not in requests:  # of a result that comes twice the first counts
-                        continue
-                    came[key] = outcome if isinstance(outcome, EngineError) else None
-                    if not isinstance(outcome, EngineError):
-                        held.append((key, short_enough(outcome)))
-                    if len(held) >= ROWS_AT_ONCE:
-                        unrecorded += self._record(held, requests)
-                        held = []
-                        await asyncio.sleep(0)
+            for path in standing.results:
+                try:
+                    async with aclosing(_lines_of(self._http, path)) as lines:
+                        async for line, cut in lines:
+                            key, outcome = self._outcome_of(line, cut=cut)
+                            if key in outcomes or key not in requests:  # of a result that comes twice the first counts
+                                continue
+                            outcomes[key] = outcome if isinstance(outcome, EngineError) else None
+                            if not isinstance(outcome, EngineError):
+                                held[key] = short_enough(outcome)
+                            if len(held) >= ROWS_AT_ONCE:
+                                self._record(held, requests)
+                                held = {}
+                                await asyncio.sleep(0)
+                except FatalEngineError as error:
+                    gone = error  # raised after the other file was read
         finally:
-            unrecorded += self._record(held, requests)
+            self._record(held, requests)
+        if gone is not None:
+            raise gone
 
-    def _record(self, held: Sequence[tuple[str, Completion]], requests: Mapping[str, str]) -> list[str]:
-        """Record replies, then answer those who wait for them; return the keys of those that could not be recorded."""
-        unrecorded: list[str] = []
-        priced = {key: self.priced(reply, json.loads(requests[key])["messages"]) for key, reply in held}
+    def _outcome_of(self, line: bytes, *, cut: bool) -> tuple[str, _Outcome]:
+        """Read one line of a results file, with the request that it answers; an empty line answers none."""
+        found = _CUSTOM_ID.search(line)
+        key = found[1].decode() if found else ""
+        if cut or not line.strip():
+            return key, Completion(text=None, finish_reason="too_long")
         try:
-            own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in priced.items()}
-            rows = [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
-            self._held.journal.exchange(rows)
-        except JournalError as error:
-            unrecorded = list(priced)
-            _logger.warning("replies of a batch could not be recorded; it stays in the journal: %s", error)
-        for key, reply in priced.items():
-            waiting = self._waiting.get(key)
-            if waiting is not None and not waiting.reply.done():
-                waiting.reply.set_result(reply)
-        return unrecorded
+            entry = decode_reply(line)
+            if not isinstance(entry, Mapping):
+                raise TransientEngineError("the line is JSON but not an object", cause="garbage")
+            return str(entry.get("custom_id")), self._provider.outcome(entry, self._http.secrets)
+        except EngineError as error:
+            return key, error
 
-    def _once_more(self, waiting: _Unanswered, error: EngineError) -> None:
-        """Send again what may pass, or what asked for something that the server refuses; else it has failed."""
-        less = isinstance(error, RejectedRequestError) and self.judge.asks_for_less(
-            str(error), logprobs=waiting.logprobs, schema=waiting.schema
-        )
-        if not (less or (isinstance(error, TransientEngineError) and waiting.submissions < SUBMISSIONS)):
-            waiting.fail(error)
-            return
+    def _record(self, held: Mapping[str, Completion], requests: Mapping[str, str]) -> None:
+        """Record replies, and answer those who wait for them."""
+        priced = {key: self.priced(reply, json.loads(requests[key])["messages"]) for key, reply in held.items()}
+        own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in priced.items()}
         try:
-            if self._stopped:
-                raise _interrupted()
-            if waiting.request.again is not None:
-                waiting.request.again(error.may_be_billed)
-        except BudgetExhaustedError as exhausted:
-            waiting.fail(exhausted)
-            return
-        waiting.submissions -= less
-        self._enqueue(waiting)
-
-    def _refuse(self, record: BatchRecord, keys: Sequence[str], standing: Standing) -> EngineError:
-        """Fail the requests of a batch that was refused as a whole: none was answered or has to be paid for."""
-        refused = [(place, self._waiting[key]) for place, key in enumerate(keys, start=1) if key in self._waiting]
-        size = format_count(len(keys), "request")
-        message = f"the provider refused the batch {record.name!r} of {size}: {standing.refused}"
-        if FULL in str(standing.refused) and len(self._under_way) > 1:
-            tell(f"{self._name}: {message}. It is sent again when another batch has ended")
-            for _, waiting in refused:
-                waiting.batch = None
-            self._start(self._later([waiting for _, waiting in refused], set(self._under_way) - {record.number}))
-            return RateLimitedError(message, cause="batch_refused")
-        for place, waiting in refused:
-            line = standing.refused_lines.get(place)
-            error: EngineError = RejectedRequestError(message, cause="batch_refused")
-            if line is not None:
-                error = RejectedRequestError(f"the provider refused this request: {line}", cause="batch_refused")
-            elif standing.refused_lines:
-                error = TransientEngineError(message, cause="batch_refused")
-            self._once_more(waiting, error)
-        return RejectedRequestError(message, cause="batch_refused")
-
-    async def _later(self, refused: Sequence[_Unanswered], before: set[int]) -> None:
-        """Send requests again for which the provider had no room, when one of the batches before has ended."""
-        while before <= self._under_way.keys():
-            self._ended.clear()
-            await self._ended.wait()
-        for waiting in refused:
-            if not waiting.reply.done():
-                waiting.submissions -= 1
-                self._enqueue(waiting)
+            self._records.journal.exchange(
+                [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
+            )
+        finally:
+            for key, reply in priced.items():
+                if key in self._waiting and not self._waiting[key].reply.done():
+                    self._waiting[key].reply.set_result(reply)
 
 
 def _may_be_made(error: EngineError) -> bool:
@@ -634,16 +831,3 @@ def _may_be_made(error: EngineError) -> bool:
 
 def _interrupted() -> BudgetExhaustedError:
     return BudgetExhaustedError("the run was interrupted before the batch of this call had ended")
-
-
-def _lost_results(record: BatchRecord, replies: int, why: str) -> EngineError:
-    """Return errors for replies that the provider no longer gives: they may be billed and are not bought again."""
-    return RejectedRequestError(
-        f"{format_count(replies, 'reply')} of the batch {record.name!r} cannot be read: {why}. They may have been paid "
-        f"for, and are not asked for again. {_give_up(record)}",
-        cause="lost_results",
-    )
-
-
-def _give_up(record: BatchRecord) -> str:
-    return f"'evenhand journal forget {record.name}' gives it up, and the next run asks for its requests again"

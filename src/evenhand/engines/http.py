@@ -27,6 +27,7 @@ from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
     ReplyTooLongError,
+    TransientEngineError,
     origins,
 )
 from evenhand.votes import Completion, json_bytes
@@ -56,6 +57,7 @@ class ServerAddress:
     api_key_env: str | None = None
     headers_env: str | None = None
     further: Mapping[str, str] = field(default_factory=dict)
+    key_header: str = "Authorization"
 
     def headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return what every request carries, and which of these values are secret."""
@@ -67,7 +69,8 @@ class ServerAddress:
         if self.api_key_env:
             key = environment_value("api_key_env", self.api_key_env)
         if key:
-            headers["Authorization"] = f"Bearer {key.strip()}"
+            bearer = "Bearer " if self.key_header == "Authorization" else ""
+            headers[self.key_header] = f"{bearer}{key.strip()}"
             secrets.append(key.strip())
         if self.headers_env:
             further = _header_object(self.headers_env)
@@ -243,13 +246,14 @@ class HttpConnection:
         schema: bool = True,
         unusable: str | None = None,
     ) -> None:
-        self.supports_schema = schema
-        self._session, self._secrets, self._keyless, self._most = session, secrets, keyless, most
-        self._url, self._proxy = URL(f"{address.base_url}{PATH}"), address.proxy
+        self.supports_schema, self.secrets, self.most = schema, secrets, most
+        self._session, self._keyless = session, keyless
+        self._base_url, self._proxy = address.base_url, address.proxy
+        self._url = URL(f"{address.base_url}{PATH}")
         self._model, self._unusable = model, unusable
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
-        """Send one POST, and return the reply.
+        """Send one chat completion, and return the reply.
 
         Raises:
             EngineError: If there is none.
@@ -257,26 +261,43 @@ class HttpConnection:
         if self._unusable is not None:
             raise FatalEngineError(self._unusable, cause="missing_key")
         body = json_bytes(payload if self._model is None else {**payload, "model": self._model})
-        try:
-            async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
-                status, headers = response.status, response.headers
-                content = await read_body(response, self._most)
-        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
-            raise FatalEngineError(self._describe(error), cause="connection") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise lost_connection(error, self._describe(error)) from None
-        if status == 200:
-            return read_completion(await decoded_reply(content), self._secrets)
-        text = content.decode("utf-8", "replace")
-        filtered = filtered_completion(status, text)
+        async with self.request("POST", self._url, data=body) as response:
+            content = await read_body(response, self.most)
+        if response.status == 200:
+            return read_completion(await decoded_reply(content), self.secrets)
+        filtered = filtered_completion(response.status, content.decode("utf-8", "replace"))
         if filtered is not None:
             return filtered
-        advice = KEYLESS_ADVICE if status == 401 and self._keyless else ""
-        if status == 404:
-            url = redact(str(self._url), self._secrets)
-            advice = f" (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
-        raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=advice)
+        advice = KEYLESS_ADVICE if response.status == 401 and self._keyless else ""
+        if response.status == 404:
+            advice = "check the path of base_url, which often ends in '/v1', and the model"
+            advice = f" (asked at {redact(str(self._url), self.secrets)!r}: {advice})"
+        raise self.refusal(response, content, advice)
 
-    def _describe(self, error: Exception) -> str:
-        reason = redact(str(error), self._secrets)
-        return f"the connection to {str(self._url)!r} failed ({type(error).__name__}{': ' if reason else ''}{reason})"
+    @asynccontextmanager
+    async def request(self, method: str, url: str | URL, **given: Any) -> AsyncIterator[aiohttp.ClientResponse]:  # noqa: ANN401 - as aiohttp takes them
+        """Send a request to an address, or to a path below that of the server; failures below HTTP are ours inside.
+
+        Raises:
+            EngineError: If the connection is not made, or breaks while the body is read.
+        """
+        url = URL(f"{self._base_url}/{url}") if isinstance(url, str) else url
+        try:
+            async with self._session.request(
+                method, url, allow_redirects=False, proxy=self._proxy, **given
+            ) as response:
+                yield response
+        except (aiohttp.ClientError, OSError) as error:
+            reason = redact(str(error), self.secrets)
+            why = f"{type(error).__name__}{': ' if reason else ''}{reason}"
+            message = f"the connection to {str(url)!r} failed ({why})"
+            if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.InvalidURL):
+                raise FatalEngineError(message, cause="connection") from None
+            if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
+                raise TransientEngineError(message, cause="timeout") from None
+            raise lost_connection(error, message) from None
+
+    def refusal(self, response: aiohttp.ClientResponse, content: bytes, advice: str = "") -> EngineError:
+        """Return the error for a response with another status than 200."""
+        text, wait = content.decode("utf-8", "replace"), response.headers.get("Retry-After")
+        return read_error(response.status, text, wait, self.secrets, advice=advice)

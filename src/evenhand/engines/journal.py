@@ -42,7 +42,7 @@ from evenhand.numbers import format_bytes
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 BUSY_SECONDS: Final = 30.0
 
 SCHEMA: Final = (
@@ -53,10 +53,8 @@ SCHEMA: Final = (
     started TEXT NOT NULL, beat INTEGER NOT NULL DEFAULT 0)""",
     "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
     """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
-    engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, requests INTEGER NOT NULL,
-    sent_at REAL NOT NULL)""",
-    """CREATE TABLE batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, place INTEGER NOT NULL,
-    request TEXT NOT NULL) WITHOUT ROWID""",
+    engine INTEGER NOT NULL REFERENCES engine (id))""",
+    "CREATE TABLE batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, request TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX batched_in ON batched (batch)",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",

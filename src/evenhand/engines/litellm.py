@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Final
 import aiohttp
 from pydantic import field_validator
 
-from evenhand.engines.batch_providers import ANTHROPIC_URL, AnthropicBatches, BatchProvider, OpenAIBatches
-from evenhand.engines.batches import BatchableEngine
+from evenhand.engines.batches import ANTHROPIC_URL, BatchableEngine, BatchProvider, provider_at
 from evenhand.engines.http import (
     DEFAULT_KEY_HOST,
     DEFAULT_KEY_VARIABLE,
@@ -146,7 +145,7 @@ class LiteLLMEngine(BatchableEngine):
         model, variable = str(self.model).removeprefix(f"{provider}/"), f"{provider.upper()}_API_KEY"
         named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
         address = ServerAddress(normalized_base_url(url, field="api_base"), named)
-        return AnthropicBatches(address, model) if provider == "anthropic" else OpenAIBatches(address, model)
+        return provider_at(address, "anthropic" if provider == "anthropic" else "openai", model)
 
     def opened(self) -> AbstractAsyncContextManager[Connection]:
         """Open our own client for the event loop that runs now, or have litellm make its clients."""

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationInfo, field_validator
 
-from evenhand.engines.batch_providers import BatchProvider, provider_at
-from evenhand.engines.batches import BatchableEngine
+from evenhand.engines.batches import BatchableEngine, BatchProvider, provider_at
 from evenhand.engines.http import HttpConnection, ServerAddress, normalized_base_url
 from evenhand.engines.replies import check_variable_name
 from evenhand.errors import InvalidInputError

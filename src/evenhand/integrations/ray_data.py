@@ -19,13 +19,14 @@ import shutil
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import evenhand.errors
+from evenhand.by_name import job_of, record_of
 from evenhand.data.row_files import check_types
 from evenhand.data.rows import RowBatch, row_batches
 from evenhand.engines.base import Engine
@@ -42,7 +43,6 @@ from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
 from evenhand.judging.run import opened_journal
 from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
-from evenhand.row_runs import ROW_FUNCTIONS, job_of, record_of
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
 from evenhand.votes import Completion
 
@@ -72,33 +72,32 @@ def judge(data: object, criteria: object, engine: object, **options: Any) -> Any
         DistributedRunError: The cluster failed; the same call continues from the parts that are there.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return _run("judge", data, (criteria, engine), options)
+    return _run("judge", data, {"criteria": criteria, "engine": engine, **options})
 
 
-def checklist(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def checklist(data: object, checklist: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """Do what :func:`evenhand.checklist` does, by workers on a cluster; see :func:`judge`."""
-    return _run("checklist", data, given, options)
+    return _run("checklist", data, {"checklist": checklist, "engine": engine, **options})
 
 
-def winrates(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def winrates(data: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """Do what :func:`evenhand.winrates` does, by workers on a cluster; see :func:`judge`."""
-    return _run("winrates", data, given, options)
+    return _run("winrates", data, {"criteria": criteria, "engine": engine, **options})
 
 
-def run_mode(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def run_mode(data: object, mode: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """Do what :func:`evenhand.run_mode` does, by workers on a cluster; see :func:`judge`."""
-    return _run("run_mode", data, given, options)
+    return _run("run_mode", data, {"mode": mode, "engine": engine, **options})
 
 
-def grade_scores(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def grade_scores(data: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """Do what :func:`evenhand.grade_scores` does, by workers on a cluster; see :func:`judge`."""
-    return _run("grade_scores", data, given, options)
+    return _run("grade_scores", data, {"criteria": criteria, "engine": engine, **options})
 
 
-def _run(function: str, data: object, given: Sequence[object], options: dict[str, Any]) -> Results | RunEstimate:
-    cluster = {name: options.pop(name, None) for name in ("address", "workers")}
-    arguments = {**dict(zip(ROW_FUNCTIONS[function].places, given, strict=False)), **options}
-    record = record_of(function, {"data": data, **arguments})
+def _run(function: str, data: object, arguments: dict[str, Any]) -> Results | RunEstimate:
+    cluster = {name: arguments.pop(name, None) for name in ("address", "workers")}
+    record = record_of(function, data, arguments)
     return judge_on_ray(job_of(function, arguments), data, record=record, **cluster)
 
 
@@ -192,13 +191,13 @@ class _Order:
             changes["max_calls"] = options.max_calls // workers
         if options.max_cost is not None:
             changes["max_cost"] = options.max_cost / workers
-        given, engines = listed(self.job.places["engine"]), []
+        given, engines = listed(options.engine), []
         for engine in map(engine_of, given if options.model is None else with_model(given, options.model)):
             limits = {name: limit for name in _SHARED if (limit := getattr(engine, name, None)) is not None}
             share = {name: max(1, limit // workers) for name, limit in limits.items()}
             engines.append(engine.changed(**share) if share and isinstance(engine, Engine) else engine)
-        places = {**self.job.places, "engine": engines}
-        job = replace(self.job, places=places, options=options.model_copy(update=changes))
+        changes["engine"] = engines
+        job = replace(self.job, options=options.model_copy(update=changes))
         return replace(self, job=job, data=None)
 
 
@@ -312,7 +311,7 @@ def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa
         EvenhandError: The error of a worker that ended the run.
     """
     cpus = max(1.0, ray.cluster_resources().get("CPU", 1.0))
-    limits = [getattr(engine_of(each), "max_in_flight", None) for each in listed(order.job.places["engine"])]
+    limits = [getattr(engine_of(each), "max_in_flight", None) for each in listed(order.job.options.engine)]
     most = [limit for limit in (*limits, order.job.options.max_calls) if limit is not None]
     workers = max(1, min([workers or int(cpus), *most]))  # each may send a call
     blocks = (

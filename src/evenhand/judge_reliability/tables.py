@@ -110,7 +110,7 @@ class Line(NamedTuple):
 
 
 _TASTE: Final = ("longer responses are preferred", "shorter responses are preferred", "no preference for length shown")
-_DOUBLE: Final = "win_probability_at_double.interval"
+_DOUBLE: Final = "win_probability_at_double"
 LINES: Final = (
     Line("parse rate", "replies.parse_rate", "share"),
     Line("  votes", "replies.unscored_counts.votes", "count"),
@@ -143,7 +143,7 @@ LINES: Final = (
         ("better than a random judge", "below what a random judge reaches", "not distinguishable from a random judge"),
     ),
     Line("wins at twice the length", f"verbosity.{_DOUBLE}", "share", 0.5, _TASTE),
-    Line("  log-odds for each e-fold", "verbosity.slope.interval", "difference"),
+    Line("  log-odds for each e-fold", "verbosity.slope", "difference"),
     Line("wins at twice the length given people's choice", f"verbosity_given_people.{_DOUBLE}", "share", 0.5, _TASTE),
     Line("verdicts as people", "people.accuracy", "share"),
     Line("  single votes", "people.vote_accuracy", "share"),

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final, overload
 
-from evenhand.aggregation.verdict import draws_are_settled
+from evenhand.aggregation.verdict import Levels, draws_are_settled
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls, JournalWriter
+from evenhand.engines.budget import Budget, Share
+from evenhand.engines.calls import Calls, JournalWriter, SharedCalls
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     EvenhandError,
@@ -37,7 +37,7 @@ from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.results.notes import Spending
-from evenhand.votes import EarlyStop, Vote, held_once
+from evenhand.votes import Vote
 
 GRACE_SECONDS: Final = 60.0
 ECHO_SECONDS: Final = 0.25
@@ -77,16 +77,15 @@ class Run:
         limited = calls.budgeted and budget.limited
         expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet)) if limited else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
-            share = budget.share(expected) if limited else None
-            asked = calls if share is None else calls.within(share)
+            share = Share(budget, expected) if limited else None
+            asked = calls if share is None else SharedCalls(calls, share)
             try:
                 votes = await sheet.ask(self.flow, task.order, sample, asked, weight)
             finally:
                 if share is not None:
                     share.close()
             if draws > 1:
-                stop = held_once(EarlyStop(planned=draws, confidence=self.grid.confidence))
-                votes = [vote.model_copy(update={"early_stop": stop}) for vote in votes]
+                votes = [vote.model_copy(update={"draws_planned": draws}) for vote in votes]
             for row, vote in zip(sheet.rows, votes, strict=True):
                 self.votes[row][place] = vote
             progress.add(votes)
@@ -99,9 +98,8 @@ class Run:
         return all(
             draws_are_settled(
                 [vote for vote in self.votes[row][task.places[0] : place + 1] if vote is not None],
-                question.criterion,
+                Levels.of(question.criterion),
                 left,
-                confidence=self.grid.confidence,
             )
             for row, question in zip(task.sheet.rows, task.sheet.questions, strict=True)
         )

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column
+from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column, set_aside
 from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Scale
@@ -281,7 +281,9 @@ def said_in_columns(
 
     def read(column: VoteColumn, kind: str) -> list[Any]:
         if reader is not None:
-            return [None if place is None else options[place] for place in read_column(column, reader, kind)]
+            chosen = read_column(column, reader, kind)
+            set_aside(chosen)
+            return [options[place] if isinstance(place, int) else None for place in chosen]
         cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
         return cells if callable(scoring) else [_number(cell, row, column, kind) for row, cell in enumerate(cells)]
 

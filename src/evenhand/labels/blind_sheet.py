@@ -1,7 +1,15 @@
-"""A blind sheet for people: rows drawn with known probabilities, without names of systems or judges.
+"""Blind sheets for people: rows drawn from results with known probabilities, the sheet, and its labels read back.
 
-What maps the answers back (systems, sides, probabilities, the verdicts by which rows were drawn) is the draw, a file of
-its own that those who label do not get.
+A score that people are asked about is that of a system on a criterion, a rubric or a checklist, or that of a pair of
+systems; all questions of a rubric or checklist about one response are drawn together. All draws go through the rows in
+one random order. At random, and at random within strata, the first rows of that order are drawn, so that systems whose
+rows are drawn from it share as many rows as can be, and their differences are paired (permanent random numbers, Ohlsson
+1995, in Cox et al., Business Survey Methods, ch. 9).
+
+A sheet has no names of systems or judges. What maps the answers back (systems, sides, probabilities, the verdicts by
+which rows were drawn) is the draw, a file of its own that those who label do not get. A sheet is returned as the file
+that its page saves, or as a table: the filled CSV, or rows with ``question`` and ``label``, as annotation tools export
+them.
 """
 
 from __future__ import annotations
@@ -9,65 +17,86 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, get_args
+from typing import Any, Final, Literal, NamedTuple, Self
 
-from evenhand.criteria import Criterion, fold_label
-from evenhand.data.rows import read_file
-from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending, check_layout, written_whole
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from evenhand.criteria import Criterion, Option, fold_label
+from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.rows import Row, read_file
+from evenhand.data.texts import JudgedTexts
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
+from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, panels
+from evenhand.judge_reliability.tables import pairs_of_raters_table
+from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count, format_range
-from evenhand.results.measures import QuestionName
+from evenhand.results.made_by import digest
+from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.offline_page import offline_page, within_page
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.results import Results
+from evenhand.results.vote_columns import Cell
+from evenhand.statistics.intervals import FloatArray
+from evenhand.visible import visible
 
 LAYOUT: Final = 1
 Design = Literal["random", "by_verdict"]
-DRAWN_BY: Final[tuple[Design, ...]] = get_args(Design)
-
+DESIGNS_OF_DRAWS: Final[Mapping[Design, str]] = {
+    "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
+    "by_verdict": "Rows were drawn at random within what the judge said, rare verdicts more often",
+}
 CANNOT_TELL: Final = "I cannot tell"
 """The answer that a sheet adds to the options of a criterion that lacks it."""
 
 SUFFIXES: Final = (".html", ".csv")
-TABLE: Final = ("question", "draw", "item", "label", "annotator")
-"""The columns of a table that are read back."""
-
 SIDES: Final = ("Response A", "Response B")
+SCORE_LEVELS: Final = 5
+"""The number of groups of about equal size into which scores that are not labels are divided."""
+
+FEWEST_OF_A_STRATUM: Final = 2
+"""The fewest units drawn per stratum: one does not show how far units differ."""
+
+MOST_LISTED: Final = 5
+"""The number of unknown labels that a message lists."""
+
+AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
 
 
-class AskedOfPeople(NamedTuple):
-    """One question on a sheet, and what it is about.
+class AskedOfPeople(BaseModel):
+    """One question on a sheet, and its subject.
 
     Attributes:
         id: Its name on the sheet.
         card: The card of the question.
-        criterion: The criterion of the sheet.
+        criterion: The place of its criterion among those of the sheet.
         name: The name of the question that the judge was asked.
         probability: The probability with which it was drawn.
         stratum: The judge's verdict, if rows were drawn by it.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
-        shown: Digits for what was shown of the row when it was judged; None if these are not known.
+        shown: A digest of the texts of the row when it was judged; None if these are not known.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     id: str
     card: int
     criterion: int
-    name: QuestionName
+    name: tuple[Any, ...]
     probability: float
     stratum: str | None
-    answers: Mapping[str, str]
+    answers: dict[str, str]
     row: str | None = None
     shown: str | None = None
-
-
-def offers_cannot_tell(criterion: Criterion) -> bool:
-    """Return whether a sheet adds :data:`CANNOT_TELL` to the options of a criterion."""
-    return fold_label(CANNOT_TELL) not in map(fold_label, criterion.labels)
 
 
 class Card(NamedTuple):
@@ -76,7 +105,7 @@ class Card(NamedTuple):
     Attributes:
         context: Name -> text.
         responses: Neutral name -> text.
-        questions: About them.
+        questions: The questions about these texts.
     """
 
     context: Mapping[str, str]
@@ -84,17 +113,19 @@ class Card(NamedTuple):
     questions: tuple[AskedOfPeople, ...]
 
 
-class DrawnScore(NamedTuple):
+class DrawnScore(BaseModel):
     """The number of rows of a score, and the number drawn.
 
     Attributes:
         score: The system and the criterion, or the two systems.
-        rows: That could be drawn.
-        drawn: Of these.
-        without_response: Rows that could not, because there is no response.
+        rows: The rows that could be drawn.
+        drawn: The rows that were drawn.
+        without_response: The rows that could not be drawn, because they have no response.
         least: The least probability.
         greatest: The greatest.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     score: str
     rows: int
@@ -104,12 +135,11 @@ class DrawnScore(NamedTuple):
     greatest: float
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(BaseModel):
     """The questions for people, and the meaning of their answers.
 
     Attributes:
-        id: Stands on the sheet too, and holds the two together.
+        id: Stands on the sheet too, and connects the two.
         design: The sampling design: ``random`` or ``by_verdict``.
         corrected_as: The ``design`` with which :func:`evenhand.correct` takes the labels.
         n: Rows asked for, of each score.
@@ -119,6 +149,8 @@ class Draw:
         questions: On the sheet.
         scores: The number of rows of each.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     id: str
     design: Design
@@ -135,22 +167,14 @@ class Draw:
         """Name on the sheet -> question."""
         return {each.id: each for each in self.questions}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return plain JSON."""
-        return {
-            "evenhand": "draw",
-            "layout": LAYOUT,
-            "note": "This maps the answers of people back. Do not give it to those who label.",
-            **{name: getattr(self, name) for name in ("id", "design", "corrected_as", "n", "seed", "labelled_by")},
-            "clusters": "rows are drawn one by one, regardless of clusters",
-            "criteria": [each.model_dump(mode="json") for each in self.criteria],
-            "scores": [each._asdict() for each in self.scores],
-            "questions": [each._asdict() for each in self.questions],
-        }
+    def to_json(self) -> str:
+        """Return the draw as JSON."""
+        note = "This maps the answers of people back. Do not give it to those who label."
+        return json.dumps({"evenhand": "draw", "layout": LAYOUT, "note": note, **self.model_dump(mode="json")})
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read what :meth:`BlindSheet.save` wrote with a sheet.
+        """Read the draw that :meth:`BlindSheet.save` wrote with a sheet.
 
         Raises:
             InvalidInputError: If the file is something else.
@@ -162,15 +186,8 @@ class Draw:
             )
         check_layout(path, "the draw of a sheet", found.get("layout"), LAYOUT)
         try:
-            asked = [{**each, "name": tuple(each["name"])} for each in found["questions"]]
-            return cls(
-                **{name: found[name] for name in ("id", "design", "corrected_as", "n", "seed")},
-                labelled_by=tuple(found["labelled_by"]),
-                criteria=tuple(map(Criterion.model_validate, found["criteria"])),
-                questions=tuple(AskedOfPeople(**each) for each in asked),
-                scores=tuple(DrawnScore(**each) for each in found["scores"]),
-            )
-        except (LookupError, TypeError, ValueError) as error:
+            return cls.model_validate(found)
+        except ValidationError as error:
             raise InvalidInputError(f"{str(path)!r} is not a whole draw: {error}") from error
 
 
@@ -214,90 +231,59 @@ class BlindSheet(PrintedTables):
                 "give another path, or remove it"
             )
         suffix = check_ending(path, SUFFIXES)
-        whole = {path: page(self) if suffix == ".html" else table(self), kept: json.dumps(self.draw.as_json()) + "\n"}
+        whole = {path: page(self) if suffix == ".html" else table(self), kept: self.draw.to_json() + "\n"}
         for place, text in whole.items():
             with written_whole(place) as temporary:
                 temporary.write_bytes(text.encode("utf-8-sig" if place.suffix == ".csv" else "utf-8"))
         return kept
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return how many rows were drawn of each score."""
+        """Return the number of rows drawn of each score."""
         draw = self.draw
         rows = [
             (each.score, *map(format_count, (each.rows, each.drawn)), format_range(each.least, each.greatest, digits=3))
             for each in draw.scores
         ]
-        size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
-        headers = ("score", "rows", "drawn", "probability")
-        return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(self._notes()), "draw"),)
-
-    def _notes(self) -> Iterator[str]:
-        draw = self.draw
-        yield (
-            f"{_DESIGNS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
+        how = (
+            f"{DESIGNS_OF_DRAWS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
             f"evenhand.correct takes the labels with design={draw.corrected_as!r}, which goes with them."
         )
+        notes = [how]
         if lacking := sum(each.without_response for each in draw.scores):
-            yield f"{format_count(lacking, 'row')} without a response cannot be labelled, and none was drawn."
+            notes.append(f"{format_count(lacking, 'row')} without a response cannot be labelled, and none was drawn.")
+        size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
+        headers = ("score", "rows", "drawn", "probability")
+        return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(notes), "draw"),)
 
 
-_DESIGNS: Mapping[Design, str] = {
-    "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
-    "by_verdict": "Rows were drawn at random within what the judge said, rare verdicts more often",
-}
-
-
-def _asked(sheet: BlindSheet) -> Iterator[tuple[Card, AskedOfPeople]]:
-    return ((card, asked) for card in sheet.cards for asked in card.questions)
-
-
-def _context(card: Card) -> str:
-    return "\n\n".join(f"{name}: {text}" for name, text in card.context.items())
-
-
-def _texts(card: Card) -> dict[str, str]:
-    """Return the texts shown, under names that any tool accepts."""
-    names = ("response_a", "response_b") if SIDES[0] in card.responses else ("response",)
-    return {"context": _context(card), **dict(zip(names, card.responses.values(), strict=True))}
-
-
-def _options(sheet: BlindSheet, criterion: int) -> list[tuple[str, str]]:
-    """Return the label and description of every possible answer."""
-    own = sheet.draw.criteria[criterion]
-    offered = [(each.label, each.description) for each in own.options]
-    return [*offered, (CANNOT_TELL, "")] if offers_cannot_tell(own) else offered
-
-
-def _asked_in_full(sheet: BlindSheet, criterion: int) -> str:
-    """Return the question, and what its options mean."""
-    meanings = [f"{label}: {text}" for label, text in _options(sheet, criterion) if text]
-    return "\n".join([sheet.draw.criteria[criterion].description, *meanings])
+def offers_cannot_tell(criterion: Criterion) -> bool:
+    """Return whether a sheet adds :data:`CANNOT_TELL` to the options of a criterion."""
+    return fold_label(CANNOT_TELL) not in map(fold_label, criterion.labels)
 
 
 def table(sheet: BlindSheet) -> str:
     """Return CSV with a row per question and an empty label column; texts are escaped against formulas."""
-    texts = list(_texts(sheet.cards[0]))
     written = io.StringIO()
     lines = csv.writer(written, lineterminator="\r\n")
-    lines.writerow([*TABLE[:3], *texts, "criterion", "asked", "options", *TABLE[3:]])
-    for card, asked in _asked(sheet):
-        criterion = sheet.draw.criteria[asked.criterion]
-        options = " | ".join(label for label, _ in _options(sheet, asked.criterion))
-        shown = [*_texts(card).values(), criterion.name, _asked_in_full(sheet, asked.criterion), options]
-        lines.writerow([asked.id, sheet.draw.id, asked.card, *map(_no_formula, shown), "", ""])
+    sides = ("response_a", "response_b") if SIDES[0] in sheet.cards[0].responses else ("response",)
+    lines.writerow(
+        ["question", "draw", "item", "context", *sides, "criterion", "asked", "options", "label", "annotator"]
+    )
+    for card in sheet.cards:
+        context = "\n\n".join(f"{name}: {text}" for name, text in card.context.items())
+        for question in card.questions:
+            criterion = sheet.draw.criteria[question.criterion]
+            labels = [*criterion.labels, *[CANNOT_TELL] * offers_cannot_tell(criterion)]
+            meanings = [f"{each.label}: {each.description}" for each in criterion.options if each.description]
+            asked = "\n".join([criterion.description, *meanings])
+            texts = (context, *card.responses.values(), criterion.name, asked, " | ".join(labels))
+            safe = [f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text for text in texts]
+            lines.writerow([question.id, sheet.draw.id, question.card, *safe, "", ""])
     return written.getvalue()
-
-
-def _no_formula(text: str) -> str:
-    return f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text
 
 
 def page(sheet: BlindSheet) -> str:
     """Return one page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
-    return offline_page("evenhand.labels", "page", title=sheet.title, sheet=within_page(json.dumps(_page_data(sheet))))
-
-
-def _page_data(sheet: BlindSheet) -> dict[str, Any]:
     criteria = [
         {
             "name": criterion.name,
@@ -315,4 +301,457 @@ def _page_data(sheet: BlindSheet) -> dict[str, Any]:
         }
         for card in sheet.cards
     ]
-    return {"draw": sheet.draw.id, "cannot_tell": CANNOT_TELL, "criteria": criteria, "cards": cards}
+    shown = {"draw": sheet.draw.id, "cannot_tell": CANNOT_TELL, "criteria": criteria, "cards": cards}
+    return offline_page("evenhand.labels", "page", title=sheet.title, sheet=within_page(json.dumps(shown)))
+
+
+# --- which rows people label -----------------------------------------------------------------------------------------
+
+
+def to_label(
+    results: Results,
+    n: int,
+    *,
+    data: object,
+    design: str = "random",
+    seed: int = 0,
+    response_fields: str | None = None,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+) -> BlindSheet:
+    """Return a blind sheet on which people label a sample of what was judged.
+
+    Args:
+        results: What was judged. ``results.filter(system=…)`` leaves a sheet about some of it.
+        n: How many rows are drawn for each score: of each system on each criterion, on each rubric or checklist, or of
+            each pair of systems. All that is asked about one response stands on one item.
+        data: The data that were judged: results do not hold the texts.
+        design: How rows are drawn. ``random``; ``by_verdict``: at random within what the judge said, rare verdicts more
+            often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
+            random.
+        seed: The seed of the draw: the same results and seed give the same sheet.
+        response_fields: The column with the responses, where the results do not know it: those of recorded votes.
+        context_fields: What is shown with the responses, in place of what the judge was shown: a column, several, or
+            name shown -> column.
+
+    Returns:
+        The sheet: :meth:`~BlindSheet.save` writes it and its draw, which :func:`evenhand.read_labels` needs.
+
+    Raises:
+        InvalidInputError: Data that are not those that were judged, more rows than there are, a design that does not
+            exist or that these verdicts do not allow.
+    """
+    for name, given, least in (("n", n, 1), ("seed", seed, 0)):
+        if type(given) is not int or given < least:
+            raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
+    if design not in DESIGNS_OF_DRAWS:
+        known = did_you_mean(design, list(DESIGNS_OF_DRAWS))
+        raise InvalidInputError(f"design is {design!r}, not a sampling design. {known}")
+    whole = [each for each in results.outcomes() if each.part_of is None]
+    texts = results.texts(data, response_fields, context_fields)
+    cells = {results.question_name(cell): cell for cell in results.cells()}
+    ranks = np.argsort(np.random.default_rng(seed).permutation(1 + max(name[0] for name in cells)))
+    chosen: list[_Chosen] = []
+    scores = []
+    for name, rows in _rows_by_score(results, whole).items():
+        units = [pair for pair in rows if _has_texts(pair[1], cells, texts)]
+        if not units:
+            raise InvalidInputError(f"{name} has no row with a response, so there is nothing to label")
+        if n > len(units):
+            raise InvalidInputError(
+                f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
+                f"{len(units)}"
+            )
+        verdicts = _strata(units) if design == "by_verdict" else [None] * len(units)
+        places, shares = drawn_rows(verdicts, n, np.argsort([ranks[row.instance] for _, row in units], kind="stable"))
+        for place in places:
+            names = units[place][1].questions
+            chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
+        scores.append(
+            DrawnScore(
+                score=name,
+                rows=len(units),
+                drawn=len(places),
+                without_response=len(rows) - len(units),
+                least=float(shares.min()),
+                greatest=float(shares.max()),
+            )
+        )
+    cards, criteria = _cards(results, texts, chosen, seed)
+    questions = tuple(asked for card in cards for asked in card.questions)
+    by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
+    draw = Draw(
+        id=digest((design, n, seed), [each.model_dump() for each in questions], [card.responses for card in cards]),
+        design="random" if design == "random" else "by_verdict",
+        corrected_as=design if design == "random" or by_label else "probabilities",
+        n=n,
+        seed=seed,
+        labelled_by=results.labelled_by,
+        criteria=criteria,
+        questions=questions,
+        scores=tuple(scores),
+    )
+    about = dict.fromkeys(each.criterion for each in whole)
+    return BlindSheet(cards, draw, "Labels: " + visible(", ".join(about)))
+
+
+class _Chosen(NamedTuple):
+    """A question that was drawn."""
+
+    name: QuestionName
+    cell: Cell
+    probability: float
+    stratum: str | None
+
+
+def _compares(results: Results) -> bool:
+    return bool(results.labelled_by == ("first", "second"))
+
+
+def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
+    """Return the rows of each score that people are asked about; every question belongs to one of them."""
+    found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
+    for outcomes in whole:
+        for row in outcomes.rows:
+            _, *named = row.questions[0] if row.questions else (0,)
+            key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
+            found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), (outcomes, row))
+    return {", ".join(filter(None, key)): list(rows.values()) for key, rows in found.items()}
+
+
+def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> bool:
+    asked = [cells[name] for name in row.questions]
+    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell.about).values())
+
+
+def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
+    """Return the judge's label of each row, or for other scores the group of similar scores."""
+    scores = np.array([np.nan if row.score is None else row.score for _, row in rows])
+    known = np.unique(scores[~np.isnan(scores)])
+    edges = np.quantile(scores[~np.isnan(scores)], np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if len(known) else known
+    found: list[str | None] = []
+    for (outcomes, row), score in zip(rows, scores, strict=True):
+        unscored = (row.selected if outcomes.labels else row.score) is None
+        level = f"scores {1 + int(np.searchsorted(edges, score))} of {SCORE_LEVELS}"
+        found.append("not applicable" if row.na else "unscored" if unscored else row.selected or level)
+    return found
+
+
+def _cards(
+    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
+) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
+    """Return the questions as cards in random order, with the sides of contests in random order; and their criteria."""
+    compares = _compares(results)
+    together: dict[Hashable, list[_Chosen]] = {}
+    for each in chosen:
+        response = each.cell.about["instance"], each.cell.about.get("system")
+        together.setdefault(each.name if compares else response, []).append(each)
+    groups, generator = list(together.values()), np.random.default_rng((seed, 1))
+    criteria: list[Criterion] = []
+    cards = []
+    for number, place in enumerate(generator.permutation(len(groups)).tolist(), start=1):
+        swapped = compares and bool(generator.integers(2))
+        asked: list[AskedOfPeople] = []
+        context: dict[str, str] = {}
+        for each in groups[place]:
+            about = each.cell.about
+            as_read, answers = _as_read(results.criterion_of(each.cell), compares=compares, swapped=swapped)
+            used = {other.criterion for other in asked}
+            at = next((at for at, other in enumerate(criteria) if other == as_read and at not in used), len(criteria))
+            criteria += [as_read] * (at == len(criteria))
+            asked.append(
+                AskedOfPeople(
+                    id=f"q{number}_{at + 1}",
+                    card=number,
+                    criterion=at,
+                    name=each.name,
+                    probability=each.probability,
+                    stratum=each.stratum,
+                    answers=answers,
+                    row=results.ids[each.name[0]] if results.ids else None,
+                    shown=results.fingerprint.shown_of(each.name[0], list(texts.shown(about))),
+                )
+            )
+            context |= texts.context(about, partial(results.criterion_of, each.cell))
+        shown = [visible(text or "") for text in texts.shown(groups[place][0].cell.about).values()]
+        sides = SIDES if compares else ("Response",)
+        cards.append(
+            Card(
+                {visible(name): visible(text) for name, text in context.items()},
+                dict(zip(sides, reversed(shown) if swapped else shown, strict=True)),
+                tuple(asked),
+            )
+        )
+    return tuple(cards), tuple(criteria)
+
+
+def _as_read(criterion: Criterion, *, compares: bool, swapped: bool) -> tuple[Criterion, dict[str, str]]:
+    """Return a criterion as people read it, and what its labels mean.
+
+    People know two responses by their places, and the labels of a comparison name systems, or a tie.
+    """
+    options, meant = criterion.options, criterion.labels
+    if compares:
+        described = ("Response A is better.", "Neither is better.", "Response B is better.")
+        shown = zip(("A", "Equal", "B"), (1.0, 0.5, 0.0), described, strict=True)
+        options = tuple(Option(label=label, value=value, description=text) for label, value, text in shown)
+        meant = meant[::-1] if swapped else meant
+    read = Criterion(
+        name=visible(criterion.name),
+        description=visible(criterion.description),
+        options=tuple(
+            Option(label=visible(each.label), value=each.value, description=visible(each.description), na=each.na)
+            for each in options
+        ),
+        scale="pairwise" if compares else criterion.scale,
+    )
+    return read, dict(zip(read.labels, meant, strict=True))
+
+
+def drawn_rows(strata: Sequence[Hashable], n: int, order: Iterable[int]) -> tuple[list[int], FloatArray]:
+    """Return the units drawn, ascending, and the probability of each unit: the share drawn of its stratum.
+
+    A stratum of N_h units has n_h of the n draws, ∝ √N_h (power allocation, Bankier 1988, The American Statistician
+    42, 174), at least two and at most N_h: rare verdicts are labelled more often than at random, frequent ones less.
+    Of each stratum the first units of the order are drawn; in random order, simple random sampling within strata.
+
+    Args:
+        strata: The stratum of each unit.
+        n: Draws; fewer than two for each stratum are shared out as far as they go, the largest strata first.
+        order: The units in random order.
+
+    >>> places, shares = drawn_rows(["yes"] * 9 + ["no"], 4, range(10))
+    >>> places, shares[[0, 9]].round(3).tolist()
+    ([0, 1, 2, 9], [0.333, 1.0])
+    """
+    sizes = Counter(strata)
+    largest = sorted(sizes, key=lambda each: -sizes[each])  # ties stay in the order of their first units
+    drawn = dict.fromkeys(largest, 0)
+    for _ in range(min(n, len(strata))):  # one by one to the stratum furthest below its share
+        open_to = [each for each in largest if drawn[each] < sizes[each]]
+        lacking = [each for each in open_to if drawn[each] < FEWEST_OF_A_STRATUM]
+        taker = min(lacking or open_to, key=lambda each: (drawn[each] + 0.5) / math.sqrt(sizes[each]))
+        drawn[taker] += 1
+    places: list[int] = []
+    seen = Counter[Hashable]()
+    for unit in order:
+        seen[strata[unit]] += 1
+        if seen[strata[unit]] <= drawn[strata[unit]]:
+            places.append(int(unit))
+    return sorted(places), np.array([drawn[each] / sizes[each] for each in strata], dtype=float)
+
+
+# --- the labels that people gave -------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """The answer of a file to one question.
+
+    Attributes:
+        question: Its name on the sheet.
+        annotator: Who; empty where the file does not say.
+        given: The label; nothing where there is none, :data:`CANNOT_TELL` for that.
+        draw: Of the sheet; None if the file does not say.
+    """
+
+    question: str
+    annotator: str
+    given: object
+    draw: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class SheetLabels(Labels, PrintedTables):
+    """The result of :func:`read_labels`: the labels, the number per annotator, and the agreement of people.
+
+    :func:`evenhand.correct` takes them as ``gold``; how the rows were drawn goes with them.
+
+    Attributes:
+        draw: Of the sheet.
+        chosen: Annotator -> question -> place of the option chosen, None if that person cannot tell.
+        repeated: Answers that were there twice, and the same; they count once.
+    """
+
+    draw: Draw = field(kw_only=True)
+    chosen: Mapping[str, Mapping[str, int | None]] = field(kw_only=True)
+    repeated: int = field(default=0, kw_only=True)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """Tabulate each person's answers, and the agreement of several."""
+        asked, known, rows = len(self.draw.questions), len(self.by_question), []
+        for who, own in self.chosen.items():
+            unsure = list(own.values()).count(None)
+            rows.append((who, *map(format_count, (len(own) - unsure, unsure, asked - len(own)))))
+        notes = [f"{known} of {format_count(asked, 'question')} have a label; drawn with design={self.draw.design!r}."]
+        if known < asked:
+            notes.append(
+                "Questions without a label are left out, as if they were missing at random: if people cannot tell "
+                "where the judge errs, the estimate does not show it."
+            )
+        if self.repeated:
+            notes.append(f"{format_count(self.repeated, 'answer')} were given twice, and count once.")
+        headers = ("annotator", "labels", "cannot tell", "missing")
+        labels = TextTable(f"Labels of the sheet {self.draw.id}", headers, tuple(rows), tuple(notes), "labels")
+        return (labels, *self._agreement())
+
+    def _agreement(self) -> Iterator[TextTable]:
+        if len(self.chosen) < 2:
+            return
+        alike: dict[tuple[object, ...], list[int]] = {}
+        for place, criterion in enumerate(self.draw.criteria):
+            alike.setdefault((criterion.scale, criterion.options), []).append(place)
+        for places in alike.values():
+            questions = [each.id for each in self.draw.questions if each.criterion in places]
+            raters = [Rater(who, "human", tuple(map(own.get, questions))) for who, own in self.chosen.items()]
+            criterion = self.draw.criteria[places[0]]
+            scale = Scale.of(criterion)
+            name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
+            pairs = all_pairs(raters, scale, **AGREEMENT)
+            of_all = panels(raters, scale, **AGREEMENT)
+            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a plain row for each label, as ``evenhand.correct(results, gold=rows)`` reads it too."""
+        asked = {each.name: each for each in self.draw.questions}
+        return [
+            {
+                **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
+                "criterion": self.draw.criteria[asked[each.name].criterion].name,
+                **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
+                "label": each.value,
+                "annotator": each.annotator,
+                "probability": each.probability,
+                "design": self.design,
+            }
+            for each in self.entries
+        ]
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows of :meth:`to_rows` as JSON lines.
+
+        Raises:
+            UnwritableFileError: If the file cannot be written.
+        """
+        with written_whole(path) as temporary:
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in self.to_rows()), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<SheetLabels: {len(self.entries)} labels of {format_count(len(self.chosen), 'annotator')}>\n{self}"
+
+
+def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:
+    """Return the labels that people gave on a blind sheet, checked against its draw.
+
+    What is missing is counted, and so is "I cannot tell". An answer that is given twice counts once.
+
+    Args:
+        files: One or several: those that the page saved, filled CSV files, or other tables with ``question`` and
+            ``label``. A table without names of annotators is that of the person whom its file is named after.
+        draw: What was written with the sheet (``sheet.draw.json``).
+
+    Returns:
+        The labels, for :func:`evenhand.correct`; printed, they show who answered what and how far people agree.
+
+    Raises:
+        InvalidInputError: A file that is none of these, of another sheet, with questions that are not on the sheet,
+            with labels that are none, or with two answers of one person to a question; or no label at all.
+    """
+    known = draw.draw if isinstance(draw, BlindSheet) else draw if isinstance(draw, Draw) else Draw.read(draw)
+    named = [files] if isinstance(files, (str, Path)) else list(files)
+    chosen: dict[str, dict[str, int | None]] = {}
+    repeated = 0
+    for path in named:
+        for answer, place in _checked(path, known):
+            own = chosen.setdefault(answer.annotator, {})
+            if answer.question in own and own[answer.question] != place:
+                raise InvalidInputError(
+                    f"{answer.annotator!r} gives two answers to the question {answer.question!r}, the second in "
+                    f"{str(path)!r}: keep one of them, or give people different names"
+                )
+            repeated += answer.question in own
+            own[answer.question] = place
+    entries = tuple(
+        Label(asked.name, asked.answers[known.criteria[asked.criterion].labels[place]], who, asked.probability)
+        for who, own in chosen.items()
+        for asked in known.questions
+        if (place := own.get(asked.id)) is not None
+    )
+    if not entries:
+        raise InvalidInputError(
+            f"there is no label in {', '.join(repr(str(path)) for path in named)}: give files in which people answered"
+        )
+    unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
+    parameters = {name: getattr(known, name) for name in ("id", "design", "n", "seed")}
+    parameters["shown"] = {each.name: each.shown for each in known.questions}
+    parameters["criteria"] = {each.name: known.criteria[each.criterion].name for each in known.questions}
+    return SheetLabels(
+        entries, known.corrected_as, len(unsure), parameters, draw=known, chosen=chosen, repeated=repeated
+    )
+
+
+def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]]:
+    """Yield the answers of a file that are some, with the place of the option chosen."""
+    where, stem = repr(str(path)), expanded(path).name.split(".")[0]
+    problems: list[str] = []
+    for answer in _answers(path):
+        if answer.draw is not None and answer.draw != draw.id:
+            raise InvalidInputError(
+                f"{where} is of the sheet {answer.draw!r}, and the draw is that of {draw.id!r}: give the draw that was "
+                "written with that sheet"
+            )
+        asked = draw.by_id.get(answer.question)
+        if asked is None:
+            raise InvalidInputError(
+                f"{where} has the question {answer.question!r}, which is not on the sheet {draw.id!r}. "
+                f"{did_you_mean(answer.question, draw.by_id)}"
+            )
+        criterion = draw.criteria[asked.criterion]
+        unsure = isinstance(answer.given, str) and fold_label(answer.given) == fold_label(CANNOT_TELL)
+        unsure = unsure and offers_cannot_tell(criterion)
+        try:
+            place = None if unsure else LabelReader(criterion).index_of(answer.given, f"{asked.id!r} has the label")
+        except InvalidInputError as error:
+            problems.append(str(error))
+            continue
+        if unsure or place is not None:
+            yield answer._replace(annotator=answer.annotator or stem), place
+    if problems:
+        more = f"; and {len(problems) - MOST_LISTED} more" if len(problems) > MOST_LISTED else ""
+        raise InvalidInputError(f"{where} has unknown labels: {'; '.join(problems[:MOST_LISTED])}{more}")
+
+
+def _answers(path: str | Path) -> Iterator[Answer]:
+    """Read what a file says of each question.
+
+    Raises:
+        InvalidInputError: If it is not a file of labels, or not a whole one.
+    """
+    rows = _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_file(path)
+    for row in rows:
+        who, draw = str(row.get("annotator") or ""), row.get("draw")
+        sheet = None if is_abstention(draw) else str(draw)
+        if row.get("evenhand") == "labels" and isinstance(row.get("answers"), Mapping):
+            for question, given in row["answers"].items():
+                yield Answer(question, who, CANNOT_TELL if given is None else given, sheet)
+        elif "question" in row:
+            yield Answer(str(row["question"]), who, row.get("label"), sheet)
+        else:
+            raise InvalidInputError(
+                f"{str(path)!r} has rows with {list(row)[:8]!r}, which are not answers to a sheet: give the file that "
+                "the page saved, the filled CSV, or a table with the columns 'question' and 'label'"
+            )
+
+
+def _csv_rows(path: Path) -> Iterable[Row]:
+    """Read a table as spreadsheets save it: with commas, semicolons or tabs.
+
+    Raises:
+        InvalidInputError: If it cannot be read.
+    """
+    try:
+        text = read_bytes(path, None).decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'") from error
+    header = text.split("\n", 1)[0]
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,24 +59,16 @@ class GroupContrast:
             the win rate of the first less that of the second.
         p_value: Of the test that it is 0, by Holm over all groups, systems and scores; of all rows by Holm over the
             systems and scores.
-        corrected: The difference that people would see, by their labels; all of these hold together (Bonferroni).
         num_rows: Rows that are compared.
         num_set_aside: Rows on which only one of the two has a score.
-        test: Where the p-value is from.
+        test: The test behind the p-value.
     """
 
     difference: Interval | Missing = measure("difference")
     p_value: float | Missing = measure("p_value")
-    corrected: Interval | Missing = measure("difference")
     num_rows: int = measure("count")
     num_set_aside: int = measure("count")
     test: DifferenceTest | None = None
-
-    def shows(self, part: str, level: float) -> bool:
-        """Return whether the test or interval shows the difference, judged or corrected, at this level."""
-        if part == "difference":
-            return not isinstance(self.p_value, Missing) and self.p_value <= 1 - level
-        return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
 
 
 ScoreName = tuple[str, str, str]
@@ -130,7 +121,6 @@ class GroupedScores(PrintedTables):
         contrasts = (
             Column(f"difference [{level}]", "difference"),
             Column("p", "p_value"),
-            Column("corrected, all together", "corrected", optional=True),
             Column("rows", "num_rows"),
             Column("set aside", "num_set_aside"),
         )
@@ -165,7 +155,7 @@ def by_group(
         by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
         data: The rows that were judged, where the result keeps no such column.
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
-        design: How the labelled rows were chosen; with it, scores and differences are corrected too.
+        design: How the labelled rows were chosen; with it, the scores of groups are corrected too.
         level: The level of the intervals; that of the results by default.
         seed: Of draws.
 
@@ -192,7 +182,7 @@ def by_group(
         parts[group] = [
             each.only(np.array([group_of[int(row)] == group for row in each.instances])) for each in samples
         ]
-    differences = _differences(parts, over, corrects=asked, contests=results.kind == "winrates")
+    differences = _differences(parts, over, contests=results.kind == "winrates")
     return GroupedScores(
         by=what,
         groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
@@ -202,7 +192,7 @@ def by_group(
             for sample in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, wanted, by_people=asked)),
+        reversals=tuple(_reversals(differences, what, wanted)),
         design=chosen,
         level=wanted,
         notes=results.outcome_notes,
@@ -235,90 +225,71 @@ def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore
     )
 
 
-class _Pair(NamedTuple):
-    """Two systems on the same rows, or the contests between them: scores (n, 2), their bounds, clusters and samples."""
-
-    name: ContrastName
-    scores: Numbers
-    bounds: tuple[float, float]
-    clusters: Sequence[Hashable]
-    samples: tuple[Sample, Sample] | None = None
-
-    def corrected(self, level: float | None) -> Interval | Missing:
-        """Return the difference that people would see; contests are corrected as a whole only."""
-        if level is None or self.samples is None:
-            return NOT_ASKED
-        one, other = self.samples
-        if not (one.labelled.any() and other.labelled.any()):
-            return Missing("no rows of both are labelled in the group")
-        if one.spared.any() or other.spared.any():
-            return Missing("people say that it does not apply to some of the rows")
-        return one.minus(other, level).corrected
-
-
 def _differences(
-    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, corrects: bool, contests: bool
+    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
     """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
     none = "no row has both scores"
     for family in ([ALL], [group for group in parts if group != ALL]):
-        pairs = [pair for group in family for pair in _pairs(group, parts[group], contests=contests)]
-        each = round(1 - (1 - over.level) / max(len(pairs), 1), 6) if corrects else None
-        compared = [
-            paired_differences(pair.scores, level=over.over(pair.clusters), bounds=_bounds(pair.bounds, pair.scores))[0]
-            for pair in pairs
+        pairs = [
+            (name, paired_differences(scores, level=over.over(clusters), bounds=_bounds(bounds, scores))[0])
+            for group in family
+            for name, scores, bounds, clusters in _pairs(group, parts[group], contests=contests)
         ]
-        for pair, own in zip(pairs, over_one_family(compared), strict=True):
-            found[pair.name] = GroupContrast(
+        for (name, _), own in zip(pairs, over_one_family([each for _, each in pairs]), strict=True):
+            found[name] = GroupContrast(
                 difference=known(own.difference, none),
-                p_value=Missing(none) if own.test is None else own.test.adjusted_p_value,
-                corrected=pair.corrected(each),
-                num_rows=own.n_paired,
+                p_value=known(own.p_value, none),
+                num_rows=own.n_compared,
                 num_set_aside=own.n_set_aside,
                 test=own.test,
             )
     return found
 
 
-def _pairs(group: str, samples: Sequence[Sample], *, contests: bool) -> Iterator[_Pair]:
-    systems = dict.fromkeys(sample.system for sample in samples)
+def _pairs(
+    group: str, samples: Sequence[Sample], *, contests: bool
+) -> Iterator[tuple[ContrastName, Numbers, tuple[float, float], Sequence[Hashable]]]:
+    """Yield the name of each pair of systems, their scores on the same rows, the bounds of these, and the clusters."""
     for one, other in combinations(samples, 2):
         if not contests and one.what == other.what and one.system != other.system:
             _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
             scores = np.column_stack([one.judged[ours], other.judged[theirs]])
             name = (group, one.system, other.system, _criterion(one))
             if len(ours):
-                yield _Pair(name, scores, one.bounds, [one.clusters[place] for place in ours], (one, other))
+                yield name, scores, one.bounds, [one.clusters[place] for place in ours]
+    systems = dict.fromkeys(sample.system for sample in samples)
     for first, second in combinations(systems, 2) if contests else ():
         for sample in samples:  # one system's win is the other's loss
             of_both = len(systems) == 2 or sample.criterion == f"against {second}"
             if sample.system == first and of_both and len(sample.judged):
                 scores = np.column_stack([sample.judged, 1 - sample.judged])
-                yield _Pair((group, first, second, "win rate"), scores, (0.0, 1.0), sample.clusters)
+                yield (group, first, second, "win rate"), scores, (0.0, 1.0), sample.clusters
 
 
-def _reversals(
-    differences: Mapping[ContrastName, GroupContrast], what: str, level: float, *, by_people: bool
-) -> Iterator[str]:
+def _reversals(differences: Mapping[ContrastName, GroupContrast], what: str, level: float) -> Iterator[str]:
     """Return gains on all rows that are losses in a group, and groups that may differ in sign by chance."""
-    part = "corrected" if by_people and any(each.corrected for each in differences.values()) else "difference"
-    for name, whole in differences.items():
-        found: Interval | Missing = getattr(whole, part)
-        if name[0] != ALL or isinstance(found, Missing) or found.estimate == 0:
+
+    def shows(contrast: GroupContrast) -> bool:
+        return not isinstance(contrast.p_value, Missing) and contrast.p_value <= 1 - level
+
+    for (place, *names), whole in differences.items():
+        if place != ALL or isinstance(whole.difference, Missing) or whole.difference.estimate == 0:
             continue
-        first, second = name[1:3] if found.estimate > 0 else (name[2], name[1])
-        sure = "" if whole.shows(part, level) else ", which may be chance"
-        ahead = f"On all rows {first} is ahead of {second} on {name[3]} ({format_interval(found, signed=True)}{sure})"
-        for other, group in differences.items():
-            own: Interval | Missing = getattr(group, part)
-            if other[0] == ALL or other[1:] != name[1:] or isinstance(own, Missing):
+        one, other, score = names
+        first, second = (one, other) if whole.difference.estimate > 0 else (other, one)
+        sure = "" if shows(whole) else ", which may be chance"
+        size = format_interval(whole.difference, signed=True)
+        ahead = f"On all rows {first} is ahead of {second} on {score} ({size}{sure})"
+        for (group, *own_names), own in differences.items():
+            if group == ALL or own_names != names or isinstance(own.difference, Missing):
                 continue
-            if own.estimate * found.estimate < 0:
-                p_value = f", {state_p_value(group.p_value)}" if part == "difference" and group.p_value else ""
-                size = f"({format_interval(own, signed=True)}{p_value}; {name[1]} less {name[2]})"
-                where = f"where {what} is {other[0]} it is behind"
-                if group.shows(part, level):
+            if own.difference.estimate * whole.difference.estimate < 0:
+                p_value = "" if isinstance(own.p_value, Missing) else f", {state_p_value(own.p_value)}"
+                size = f"({format_interval(own.difference, signed=True)}{p_value}; {one} less {other})"
+                where = f"where {what} is {group} it is behind"
+                if shows(own):
                     yield f"{ahead}, and that hides a loss: {where} {size}."
                 else:
                     yield f"{ahead}; {where}, which may be chance {size}."

@@ -41,11 +41,10 @@ from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import (
     load_checklist,
-    load_checklist_of_row,
     load_comparison,
     load_criterion,
+    load_of_rows,
     load_rubric,
-    load_rubric_of_row,
 )
 from evenhand.votes import Verdict, Vote
 
@@ -459,9 +458,7 @@ class RubricJudge(AssessingJudge):
         if self.rubric_field is None:
             rubrics = [self.judged_rubric()] * len(rows)
         else:
-            rubrics = self.loaded_of(
-                "rubric_field", rows, lambda given, what: self.judged_rubric(load_rubric_of_row(given, what))
-            )
+            rubrics = load_of_rows(rows, self.rubric_field, "rubric_field", "rubric", self.judged_rubric)
         return rubrics, [None] * len(rows)
 
     def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
@@ -653,9 +650,7 @@ class ChecklistJudge(ChecklistFields):
                 "instance's own"
             )
         else:
-            checklists = self.loaded_of(
-                "checklist_field", rows, lambda given, what: offered(load_checklist_of_row(given, what))
-            )
+            checklists = load_of_rows(rows, self.checklist_field, "checklist_field", "checklist", offered)
         return checklists, [None] * len(rows)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:

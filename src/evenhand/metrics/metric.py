@@ -24,7 +24,6 @@ from evenhand.data.fields import (
     clustered_level,
     context_of,
     field_of,
-    loaded_of_rows,
     named_groups,
     read_clusters,
     recipe_context_fields,
@@ -66,7 +65,7 @@ from evenhand.unitxt.loading import (
     load_checklist,
     load_comparison,
     load_criteria_artifact,
-    load_criteria_artifact_of_row,
+    load_of_rows,
     load_rubric,
     local_entry,
 )
@@ -617,14 +616,7 @@ class JudgeMetric(RunFields):
                 "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
                 "instance's own"
             )
-        return self.loaded_of("criteria_field", task_data, load_criteria_artifact_of_row)
-
-    def loaded_of(self, setting: str, task_data: Sequence[Mapping[str, Any]], load: Any) -> list[Any]:
-        """Return each row's value or artifact in the field of a setting, loaded once per distinct cell."""
-        name = getattr(self, setting)
-        return loaded_of_rows(
-            task_data, name, setting, lambda given, row: load(given, f"the field {name!r} of instance {row}")
-        )
+        return load_of_rows(task_data, self.criteria_field, "criteria_field", "criterion")
 
     def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[str]:
         """Return the context of each response in one text, as unitxt's judges give it.
@@ -659,7 +651,7 @@ class JudgeMetric(RunFields):
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
         """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
-        return None if self.context_fields is None else context_mapping(self.context_fields)
+        return context_mapping(self.context_fields)
 
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
         """Return the context of the response, as ``context_fields`` says."""
@@ -724,7 +716,7 @@ class JudgeMetric(RunFields):
             return list(own.values())
         if self.criteria is None:
             return [self.criteria_field] if self.criteria_field else []
-        return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
+        return list((context_mapping(load_criteria_artifact(self.criteria).context_fields) or {}).values())
 
     @abstractmethod
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:

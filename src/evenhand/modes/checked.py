@@ -23,9 +23,9 @@ from evenhand.modes.checklist import (
     report_checklists,
 )
 from evenhand.modes.differences import (
-    SystemDifference,
     best_system,
     differences_tables,
+    reported_differences,
     scored_rows,
     system_differences,
 )
@@ -57,6 +57,7 @@ from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level
+from evenhand.statistics.paired_differences import PairedDifference
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 MOST_QUESTIONS = 40
@@ -197,8 +198,7 @@ class ChecklistAnalysis(Analysis):
                 yield Reported(f"category.{category.category}", (system,), category, category.answered)
             if (agrees := self.gold_agreement(system)) is not None:
                 yield Reported("", (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
-        for difference in self.differences:
-            yield from difference.reported()
+        yield from reported_differences(self.differences)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -274,7 +274,7 @@ class ChecklistAnalysis(Analysis):
         return rows, Scale.of(_ANSWERS), f"{', '.join(systems)}: {', '.join(self.parameters['judges'])}"
 
     @cached_property
-    def differences(self) -> tuple[SystemDifference, ...]:
+    def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
         scored = {
             system: scored_rows((result.scores.primary_score, result.bounds) for _, result in self._of_system(system))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -175,32 +175,6 @@ def side_of(value: float) -> float:
     return 1.0 if value > 0.5 else 0.0
 
 
-MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
-"""The number of battles of one contest, at most."""
-
-
-class Tally(NamedTuple):
-    """The battles of one system.
-
-    Attributes:
-        wins: Battles won; half of one for a tie.
-        battles: Battles fought.
-    """
-
-    wins: float
-    battles: float
-
-    @property
-    def winrate(self) -> float | None:
-        """The share of battles won; None without one."""
-        return self.wins / self.battles if self.battles else None
-
-    @property
-    def mirrored(self) -> Tally:
-        """Return the battles of the other side."""
-        return Tally(self.battles - self.wins, self.battles)
-
-
 def check_reduction(reduction: Reduction, *, graded: bool) -> Reduction:
     """Return the reduction, if it fits.
 
@@ -215,50 +189,6 @@ def check_reduction(reduction: Reduction, *, graded: bool) -> Reduction:
     return reduction
 
 
-def tally_table(
-    rows: Sequence[Sequence[Contest]],
-    systems: Sequence[str],
-    outcome: Callable[[Contest], tuple[Sequence[float], Sequence[float]] | None],
-    size: int = 2,
-) -> FloatArray:
-    """Return shape (size, n rows, k): the sums over the contests of each row, for every system.
-
-    Args:
-        rows: The contests.
-        systems: The columns; contests count for these only.
-        outcome: The numbers of a contest for its two systems, such as a tally; None if it does not count.
-        size: The number of these numbers.
-    """
-    place = {system: column for column, system in enumerate(systems)}
-    cells, amounts = [], []
-    for row, contests in enumerate(rows):
-        for contest in contests:
-            for system, amount in zip((contest.first, contest.second), outcome(contest) or (), strict=False):
-                if system in place:
-                    cells.append((row, place[system]))
-                    amounts.append(amount)
-    table = np.zeros((len(rows), len(systems), size))
-    np.add.at(table, tuple(np.array(cells, dtype=int).reshape(-1, 2).T), np.array(amounts).reshape(-1, size))
-    return np.moveaxis(table, 2, 0)
-
-
-def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | None]:
-    """Return the outcome of a contest for both systems; None of an unscored one.
-
-    ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
-    positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
-    """
-
-    def outcome(contest: Contest) -> tuple[Tally, Tally] | None:
-        value = contest.verdict.aggregated_value
-        if value is None:
-            return None
-        tally = _battles(contest, value, reduction)
-        return tally, tally.mirrored
-
-    return outcome
-
-
 def winrates(
     contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> dict[str, float | None]:
@@ -267,34 +197,44 @@ def winrates(
     Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
     of scored contests (``win_rate``).
     """
-    wins, battles = tally_table([contests], systems, as_read(reduction))[:, 0].tolist()
-    return {system: Tally(*fought).winrate for system, *fought in zip(systems, wins, battles, strict=True)}
+    won, fought = np.sum(resolved_contests(contests, systems, reduction).meetings.by_system, axis=1).tolist()
+    return {system: wins / met if met else None for system, wins, met in zip(systems, won, fought, strict=True)}
 
 
-def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, Tally]:
-    """Return the battles for the first system if every unscored vote had been against it, and if all had been for it.
+def unscored_limits(contests: Sequence[Contest], reduction: Reduction = "win_rate") -> FloatArray:
+    """Return the least and the greatest results of the first systems, shape (n, 2, 2): wins and battles of each.
 
+    The least are those if every unscored vote had been against the first system, the greatest if all had been for it.
     An unscored contest is then lost, or won, at the highest grade. One that is scored on some of its votes has the
-    ``bounds`` of its verdict: read in one order only it may turn out to be a tie. The two are equal where all is read.
+    ``bounds`` of its verdict: if only one order is scored it may turn out to be a tie. The two are equal where all is
+    scored. Battles count as a share of the most.
     """
-    verdict = contest.verdict
-    ends = verdict.bounds or (verdict.aggregated_value, verdict.aggregated_value)
-    low, high = (None if end is None else _battles(contest, end, reduction) for end in ends)
-    most = MOST_BATTLES[reduction]
-    return low or Tally(0.0, most), high or Tally(most, most)
+    found = []
+    for contest in contests:
+        value = contest.verdict.aggregated_value
+        ends = contest.verdict.bounds or (value, value)
+        found += [
+            (won, 1.0) if end is None else _battles(contest, end, reduction)
+            for won, end in zip((0.0, 1.0), ends, strict=True)
+        ]
+    return np.array(found, dtype=float).reshape(len(contests), 2, 2)
 
 
-def _battles(contest: Contest, value: float, reduction: Reduction) -> Tally:
-    """Return the battles that the first system wins if the verdict has this value, and those that are fought."""
+def _battles(contest: Contest, value: float, reduction: Reduction) -> tuple[float, float]:
+    """Return the wins of the first system and the battles if the verdict has this value, as shares of the most battles.
+
+    ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
+    positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
+    """
     if reduction == "win_rate":
-        return Tally(contest.score_at(value), 1.0)
+        return contest.score_at(value), 1.0
     grade = contest.grade_at(value)
     if grade is None:
         raise InvalidInputError(
             f"the contest of {contest.first!r} and {contest.second!r} has no grade, which {reduction!r} needs: judge "
             "with scale='graded', or use reduction='win_rate'"
         )
-    return Tally(max(grade, 0.0), abs(grade)) if grade else Tally(1.0, 2.0)
+    return (max(grade, 0.0) / 2, abs(grade) / 2) if grade else (0.5, 1.0)
 
 
 def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
@@ -331,18 +271,14 @@ def resolved_contests(
 ) -> Contests:
     """Return one row per contest, orders and judges collapsed; unscored contests included as such.
 
-    A contest weighs the battles that it is fought over (:func:`as_read`), as a share of the most.
+    A contest weighs the battles that it is fought over, as a share of the most.
     """
-    numbers, outcome = cluster_numbers(contests), as_read(reduction)
-    read = [outcome(contest) for contest in contests]
-    return _arrays(
-        systems,
-        [
-            (contest.first, contest.second, contest.score, number, contest.instance)
-            for contest, number in zip(contests, numbers, strict=True)
-        ],
-        [1.0 if sides is None else sides[0].battles / MOST_BATTLES[reduction] for sides in read],
-    )
+    rows, weights = [], []
+    for contest, number in zip(contests, cluster_numbers(contests), strict=True):
+        value = contest.verdict.aggregated_value
+        rows.append((contest.first, contest.second, contest.score, number, contest.instance))
+        weights.append(1.0 if value is None else _battles(contest, value, reduction)[1])
+    return _arrays(systems, rows, weights)
 
 
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:

@@ -21,9 +21,9 @@ from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.tables import panel_tables
 from evenhand.modes.differences import (
-    SystemDifference,
     best_system,
     differences_tables,
+    reported_differences,
     scored_rows,
     system_differences,
 )
@@ -79,6 +79,7 @@ from evenhand.results.vote_columns import (
 from evenhand.scoring import ScoreSummary, readings_note
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.paired_differences import PairedDifference
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 
@@ -398,7 +399,7 @@ class JudgementAnalysis(Analysis):
         }
 
     @cached_property
-    def differences(self) -> tuple[SystemDifference, ...]:
+    def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems on every criterion: paired over the rows that both were judged on, p by Holm over all."""
         scored = {
             criterion.name: {system: self.columns[system, criterion.name].scored() for system in self.systems}
@@ -408,7 +409,7 @@ class JudgementAnalysis(Analysis):
         return system_differences(scored, self._level_of(self.systems[0], self.criteria[0].name), ranges)
 
     @cached_property
-    def rubric_differences(self) -> tuple[SystemDifference, ...]:
+    def rubric_differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems by their rubric scores, a family of its own; empty without a rubric."""
         if self.rubric is None:
             return ()
@@ -454,8 +455,7 @@ class JudgementAnalysis(Analysis):
             for found in panel.measures() if panel is not None else ():
                 if found.name != "agreement":  # which the summary has
                     yield Reported(criterion, (system,), found, None if panel is None else panel.num_judged)
-        for difference in (*self.rubric_differences, *self.differences):
-            yield from difference.reported()
+        yield from reported_differences((*self.rubric_differences, *self.differences))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

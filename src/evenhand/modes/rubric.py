@@ -351,7 +351,7 @@ def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> Rubri
         rules: The rules by which votes become verdicts.
     """
     votes = [vote for verdict in result.verdicts for vote in verdict.votes]
-    if not any(vote.sample for vote in votes) or any(vote.early_stop for vote in votes):
+    if not any(vote.sample for vote in votes) or any(vote.draws_planned for vote in votes):
         return result
     spreads, variances = [], []
     for judge in dict.fromkeys(vote.judge_id for vote in votes):

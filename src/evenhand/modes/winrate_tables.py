@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from evenhand.criteria import Criterion, Option
@@ -31,14 +29,13 @@ from evenhand.modes.winrates import (
     about_contest,
     decisions,
     summarize_contests,
-    unscored_pairs,
+    winrate_bounds,
 )
 from evenhand.numbers import (
     MISSING,
     Missing,
     format_bounds,
     format_count,
-    format_estimate,
     format_interval,
     format_level,
     format_number,
@@ -70,10 +67,9 @@ from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, plain_vote
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
-from evenhand.statistics.paired_differences import DifferenceTest
-from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.statistics.strengths import Parameter, Strength
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.paired_differences import DifferenceTest, PairComparison
+from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.votes import Vote
 
 if TYPE_CHECKING:
@@ -91,12 +87,6 @@ WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
 
 MOST_SYSTEMS_IN_A_MATRIX = 10
 """With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
-
-LeadingPairs = Mapping[tuple[str, str], UnscoredBounds]
-"""``(first, second)`` of a pair -> the bounds of the first system's winrate head to head, where these lead."""
-
-_NONE_LEAD: LeadingPairs = MappingProxyType({})
-_NOTHING: Mapping[tuple[str, str], Decision] = MappingProxyType({})
 
 
 class WinrateAnalysis(Analysis):
@@ -168,7 +158,7 @@ class WinrateAnalysis(Analysis):
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
         contest of any grade once.
         """
-        ranking = rank_systems(
+        return rank_systems(
             resolved_contests(self.entries, self.systems, self.reduction),
             presented=presented_contests(self.entries, self.systems) if self._orders_known else None,
             rounds=[contest.round for contest in self.entries],
@@ -177,8 +167,24 @@ class WinrateAnalysis(Analysis):
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
         )
-        ranking = replace(ranking, systems=tuple(_with_strength_or_reason(entry) for entry in ranking.systems))
-        return _without_open_length_control(ranking)
+
+    @cached_property
+    def head_to_head(self) -> Mapping[tuple[str, str], Measure]:
+        """Each two systems, in both directions -> the winrate of the first against the second, or its bounds."""
+        held: dict[frozenset[str], list[Contest]] = {}
+        for contest in self.entries:
+            held.setdefault(frozenset((contest.first, contest.second)), []).append(contest)
+        found = {}
+        for pair in self.ranking.pairs:
+            of, rate = (pair.first, pair.second), pair.win_rate
+            met = held.get(frozenset(of), [])
+            leading = winrate_bounds(met, pair.first, rate, reduction=self.reduction, level=self._level)[2]
+            never = Missing("the two never met")
+            found[of] = Measure("winrate", rate or never, "score", bounds=leading)
+            turned = leading and leading.subtracted_from(1.0)
+            back = never if rate is None else rate.subtracted_from(1.0)
+            found[of[::-1]] = Measure("winrate", back, "score", bounds=turned)
+        return found
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the winrate of each system, and if there are more than two, that against each other system."""
@@ -209,16 +215,10 @@ class WinrateAnalysis(Analysis):
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
-        leading = unscored_pairs(self.entries, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
-            of, met = (pair.first, pair.second), pair.win_rate
-            never = Missing("the two never met")
-            led = leading.get(of)
-            here = Measure("winrate", never if met is None else met, "score", bounds=led)
-            turned = None if led is None else led.subtracted_from(1.0)
-            there = Measure("winrate", never if met is None else met.subtracted_from(1.0), "score", bounds=turned)
-            yield Reported("", of, here, pair.contests)
-            yield Reported("", of[::-1], there, pair.contests)
+            of = (pair.first, pair.second)
+            for sides in (of, of[::-1]):
+                yield Reported("", sides, self.head_to_head[sides], pair.contests)
             name = "winrate.difference" if self.ranking.balanced else "strength.difference"
             reason = "the data say nothing about it"
             p_value = None if pair.difference_test is None else pair.difference_test.adjusted_p_value
@@ -297,12 +297,10 @@ class WinrateAnalysis(Analysis):
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
         order = [entry.system for entry in self.ranking.systems]
-        table = pd.DataFrame(float("nan"), index=order, columns=order)
-        for pair in self.ranking.pairs:
-            if pair.win_rate is not None:
-                table.loc[pair.first, pair.second] = pair.win_rate.estimate
-                table.loc[pair.second, pair.first] = 1 - pair.win_rate.estimate
-        return table
+        rates = [
+            [self.head_to_head[row, column].estimate if row != column else None for column in order] for row in order
+        ]
+        return pd.DataFrame(rates, index=order, columns=order, dtype=float)
 
     @property
     def ranked(self) -> tuple[SystemSummary, ...]:
@@ -316,10 +314,6 @@ class WinrateAnalysis(Analysis):
     def winrate(self, system: str) -> Interval | Missing:
         """Return the winrate of a system under the chosen reduction."""
         return self.system(system).winrate
-
-    def entry(self, system: str) -> SystemRanking:
-        """Return the ranking's entry of a system."""
-        return next(entry for entry in self.ranking.systems if entry.system == system)
 
     def gold_agreement(self) -> Interval | None:
         """Return the share of contests with a person's preference and a score in which both prefer the same."""
@@ -356,12 +350,21 @@ class WinrateAnalysis(Analysis):
         return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables of systems, the matrix and the pairs."""
-        return winrate_tables(self)
+        """Return the table of systems; for few systems the matrix and the pairs too, else a note on how to get them."""
+        systems = _systems_table(self)
+        if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
+            return systems, _matrix_table(self), _pairs_table(self)
+        pairs = format_count(len(self.ranking.pairs), "pair")
+        note = (
+            f"{format_count(len(self.systems), 'system')}: to_terminal('matrix') and to_terminal('pairs') write the "
+            f"matrix and the tests of {pairs}, as to_markdown, to_html, to_latex and to_csv do; results.matrix and "
+            "results.ranking.pairs hold the numbers."
+        )
+        return (replace(systems, notes=(*systems.notes, note)),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
         """Return the matrix and the pairs, if they are not printed."""
-        return tables_of_pairs(self) if len(self.text_tables()) == 1 else ()
+        return () if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX else (_matrix_table(self), _pairs_table(self))
 
     def ranking_to_pandas(self) -> pd.DataFrame:
         """Return one row per system, best first."""
@@ -417,34 +420,6 @@ class WinrateAnalysis(Analysis):
             yield with_votes(record, [verdict], votes=votes)
 
 
-def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
-    """Replace a strength that the data do not support by the reason."""
-    strength = entry.strength.log_strength
-    if strength is None:
-        return entry
-    if entry.record.win_rate is None:  # strengths come from single votes, which the rules may have set aside
-        reason = "no scored contest"
-    elif not math.isfinite(strength.low):
-        reason = "the data leave its interval open"
-    else:
-        return entry
-    return replace(entry, strength=Strength(entry.system, None, reason))
-
-
-def _without_open_length_control(ranking: Ranking) -> Ranking:
-    """Leave out winrates at equal length whose intervals all reach from 0 to 1."""
-    controlled = ranking.length_controlled
-    known = [] if controlled is None else [rate for rate in controlled.win_rates if rate is not None]
-    if controlled is None or not known or any(rate.low > 0 or rate.high < 1 for rate in known):
-        return ranking
-    missing = (None,) * len(controlled.win_rates)
-    return replace(
-        ranking,
-        systems=tuple(replace(entry, length_controlled_win_rate=None) for entry in ranking.systems),
-        length_controlled=replace(controlled, win_rates=missing, reason="the data leave their intervals open"),
-    )
-
-
 def _judged_contest(contest: Contest) -> JudgedRow:
     """Return the side that the verdict prefers, and the side that a person prefers."""
     sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
@@ -474,46 +449,112 @@ def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
     return Outcomes(system, name, tuple(rows), (0.0, 1.0), tuple(_SIDES.values()), tuple(_SIDES))
 
 
-def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
-    """Return the table of systems; for few systems also the matrix and the pairs, else a note on how to get them."""
-    systems = _systems_table(table)
-    if len(table.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
-        return systems, *tables_of_pairs(table)
-    pairs = format_count(len(table.ranking.pairs), "pair")
-    note = (
-        f"{format_count(len(table.systems), 'system')}: the matrix and the tests of {pairs} are tables of their own, "
-        "which to_terminal('matrix') and to_terminal('pairs') write, as to_markdown, to_html, to_latex and to_csv do; "
-        "results.matrix and results.ranking.pairs hold the numbers."
-    )
-    return (replace(systems, notes=(*systems.notes, note)),)
-
-
-def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
-    """Return the matrix and the pairs."""
-    leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
-    decided = table.decisions if table.ranking.anytime else {}
-    rate = table.rate_name
-    return matrix_table(table.ranking, leading, rate), pairs_table(table.ranking, leading, decided, rate)
+_INTERVALS = ("winrate", "field_winrate", "strength", "length_controlled_winrate")
+_NUMBERS = (
+    *("winrate_if_unscored_0", "winrate_if_unscored_1", "rank", "rank_low", "rank_high", "expected_rank"),
+    *("contests", "ties", "num_unscored"),
+)
 
 
 def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, Any]:
     """Return one system's numbers under flat names; a missing number is None."""
+    record: dict[str, Any] = {"system": system.system}
+    for name in _INTERVALS:
+        for suffix, part in (("", "estimate"), ("_low", "low"), ("_high", "high")):
+            record[name + suffix] = getattr(getattr(system, name), part, None)
+    record |= {name: plain(getattr(system, name)) for name in _NUMBERS}
     return {
-        "system": system.system,
-        **_interval(system, "winrate"),
+        **record,
         "ranked_by": table.rate_name if table.ranking.balanced else "strength",
-        **_interval(system, "field_winrate"),
-        **_numbers(system, "winrate_if_unscored_0", "winrate_if_unscored_1"),
         "bounds_lead": system.unscored_bounds is not None,
-        **_numbers(system, "rank", "rank_low", "rank_high", "expected_rank"),
         "rank_missing_reason": getattr(system.rank, "reason", None),
-        **_interval(system, "strength"),
         "strength_missing_reason": getattr(system.strength, "reason", None),
-        **_interval(system, "length_controlled_winrate"),
-        **_numbers(system, "contests", "ties", "num_unscored"),
         "num_unscored_votes": system.unscored_counts.unscored_votes,
         "mean_length": table.mean_lengths[system.system],
     }
+
+
+def _systems_table(table: WinrateAnalysis) -> TextTable:
+    level, ranking = format_level(table.parameters["level"]), table.ranking
+    columns = (
+        Column(
+            f"{'' if ranking.balanced else 'raw '}{table.rate_name} [{level}]",
+            lambda one: format_score(one.winrate, one.unscored_bounds),
+        ),
+        *(() if ranking.balanced else (Column(f"against all [{level}]", "field_winrate"),)),
+        Column("rank", lambda one: f"{one.rank} [{one.rank_low}, {one.rank_high}]" if one.rank else MISSING),
+        Column("strength", "strength", optional=ranking.anytime),
+        Column("at equal length", "length_controlled_winrate", optional=ranking.anytime),
+        Column("contests", "contests"),
+        Column("ties", "ties"),
+        Column("no score", "num_unscored"),
+        UNSCORED_VOTES,
+        Column("length", lambda one: format_count(table.mean_lengths[one.system])),
+    )
+    title = (
+        f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
+        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
+    )
+    by_name = {(one.system,): one for one in table.ranked}
+    return measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
+
+
+def _matrix_table(table: WinrateAnalysis) -> TextTable:
+    """Return the winrate of the row's system against the column's, best first; its bounds if these lead."""
+    cells = {
+        of: format_bounds(one.bounds.low, one.bounds.high) if one.bounds else format_number(one.estimate)
+        for of, one in table.head_to_head.items()
+    }
+    systems = [entry.system for entry in table.ranking.systems]
+    return TextTable(
+        kind="matrix",
+        title=f"{table.rate_name.capitalize()} of the row's system against the column's",
+        headers=("", *systems),
+        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
+    )
+
+
+def _pairs_table(table: WinrateAnalysis) -> TextTable:
+    """Return the table of every two systems: head to head, and the difference of their winrates or strengths.
+
+    Where all holds at any time, there is head to head alone, and what is decided.
+    """
+    ranking, rate_name, level = table.ranking, table.rate_name, format_level(table.ranking.level)
+    decided = table.decisions if ranking.anytime else {}
+
+    def head_to_head(pair: PairComparison) -> str:
+        found = table.head_to_head[pair.first, pair.second]
+        return format_score(pair.win_rate, found.bounds)
+
+    def p_value(test: DifferenceTest | None) -> str:
+        return format_p_value(None if test is None else test.adjusted_p_value)
+
+    def decision(pair: PairComparison) -> str:
+        known = decided.get((pair.first, pair.second))
+        if known is None:
+            return MISSING
+        return f"{'after' if known.decided else 'not after'} {format_count(known.prompts, 'prompt')}"
+
+    title = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
+    columns = [
+        Column("contests", "contests"),
+        Column(f"head to head [{level}]", head_to_head),
+        Column("p", lambda pair: p_value(pair.win_rate_test)),
+    ]
+    if ranking.anytime:
+        title += " (p corrected by Holm; all holds at any time)"
+        columns.append(Column("decided", decision))
+    else:
+        title += (
+            f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
+            if ranking.balanced
+            else ", and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
+        )
+        header = "difference" if ranking.balanced else "difference of strengths"
+        columns.append(Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)))
+        columns.append(Column("p", lambda pair: p_value(pair.difference_test)))
+    pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
+    return measures_table(title, ("systems",), pairs, columns, kind="pairs")
 
 
 def _asked(table: WinrateAnalysis) -> int:
@@ -526,241 +567,118 @@ def _of_all(some: int, total: int, noun: str) -> str:
     return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
 
 
-def _anytime_notes(table: WinrateAnalysis) -> tuple[str, ...]:
-    """Return notes on when the comparison was decided, and which numbers are valid at any time."""
-    if not table.ranking.anytime:
-        return ()
-    said = (
-        "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
-        "of clusters of them. A winrate is the mean of those against each of the others. Strengths, the position "
-        "advantage and winrates at equal length are left out: their intervals would be those of a sample of a fixed "
-        "size."
-    )
-    return (_stopped(table), said) if table.parameters.get("stop") else (said,)
-
-
-def _stopped(table: WinrateAnalysis) -> str:
-    """Describe the number of prompts after which a comparison that may stop was decided."""
-    known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
-    after = [one.prompts for one in known if one.decided]
-    told = " to ".join(format_count(prompts) for prompts in sorted({min(after), max(after)})) if after else ""
-    decided = f"Decided after {told}" if len(known) == 1 else f"{_of_all(len(after), len(known), 'pair')} decided"
-    if len(known) > 1 and after:
-        decided += f", after {told}"
-    if not after:
-        decided = f"Not decided after {format_count(asked)}"
-    rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
-    return (
-        f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is ever "
-        f"decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all looks and "
-        "pairs." + (" The estimate of a pair that is decided leans away from ½; its interval holds." if after else "")
-    )
-
-
-def _numbers(system: SystemSummary, *names: str) -> dict[str, float | None]:
-    return {name: plain(getattr(system, name)) for name in names}
-
-
-def _interval(system: SystemSummary, name: str) -> dict[str, float | None]:
-    interval: Interval | Missing = getattr(system, name)
-    limits = (interval.estimate, interval.low, interval.high) if interval else (None,) * 3
-    return dict(zip((name, f"{name}_low", f"{name}_high"), limits, strict=True))
-
-
-def _systems_table(table: WinrateAnalysis) -> TextTable:
-    level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
-    columns = (
-        Column(
-            f"{'' if balanced else 'raw '}{table.rate_name} [{level}]",
-            lambda one: format_score(one.winrate, one.unscored_bounds),
-        ),
-        *(() if balanced else (Column(f"against all [{level}]", "field_winrate"),)),
-        Column("rank", lambda one: format_rank(one.rank, one.rank_low, one.rank_high)),
-        Column("strength", "strength", optional=table.ranking.anytime),
-        Column("at equal length", "length_controlled_winrate", optional=table.ranking.anytime),
-        Column("contests", "contests"),
-        Column("ties", "ties"),
-        Column("no score", "num_unscored"),
-        UNSCORED_VOTES,
-        Column("length", lambda one: format_count(table.mean_lengths[one.system])),
-    )
-    title = (
-        f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
-    )
-    return measures_table(
-        title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table), kind="scores"
-    )
-
-
-def matrix_table(ranking: Ranking, leading: LeadingPairs = _NONE_LEAD, rate_name: str = "winrate") -> TextTable:
-    """Return the winrate of the row's system against the column's, best first; its bounds if these lead."""
-    systems = [entry.system for entry in ranking.systems]
-    rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
-    cells = {}
-    for (first, second), rate in rates.items():
-        cells[first, second] = format_estimate(rate)
-        cells[second, first] = format_number(None if rate is None else 1 - rate.estimate)
-    for (first, second), bounds in leading.items():
-        cells[first, second] = format_bounds(bounds.low, bounds.high)
-        cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
-    return TextTable(
-        kind="matrix",
-        title=f"{rate_name.capitalize()} of the row's system against the column's",
-        headers=("", *systems),
-        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
-    )
-
-
-def pairs_table(
-    ranking: Ranking,
-    leading: LeadingPairs = _NONE_LEAD,
-    decided: Mapping[tuple[str, str], Decision] = _NOTHING,
-    rate_name: str = "winrate",
-) -> TextTable:
-    """Return the table of every two systems: head to head, and the difference of their winrates or strengths.
-
-    Where all holds at any time, there is head to head alone, and what is decided.
-    """
-    level = format_level(ranking.level)
-    head = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
-    of_winrates = f"{head}, and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
-    of_strengths = f"{head}, and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
-    columns: tuple[Column, ...] = (
-        Column("contests", "contests"),
-        Column(
-            f"head to head [{level}]", lambda pair: format_score(pair.win_rate, leading.get((pair.first, pair.second)))
-        ),
-        Column("p", lambda pair: format_adjusted(pair.win_rate_test)),
-    )
-    if ranking.anytime:
-        columns += (Column("decided", lambda pair: _decided(decided.get((pair.first, pair.second)))),)
-        return _table_of_pairs(f"{head} (p corrected by Holm; all holds at any time)", ranking, columns)
-    columns += (
-        Column(
-            f"difference [{level}]" if ranking.balanced else f"difference of strengths [{level}]",
-            lambda pair: format_interval(pair.difference, signed=True),
-        ),
-        Column("p", lambda pair: format_adjusted(pair.difference_test)),
-    )
-    return _table_of_pairs(of_winrates if ranking.balanced else of_strengths, ranking, columns)
-
-
-def _table_of_pairs(title: str, ranking: Ranking, columns: Sequence[Column]) -> TextTable:
-    pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
-    return measures_table(title, ("systems",), pairs, columns, kind="pairs")
-
-
-def _decided(decision: Decision | None) -> str:
-    """Describe whether a pair is decided, and on how much."""
-    if decision is None:
-        return MISSING
-    return f"{'after' if decision.decided else 'not after'} {format_count(decision.prompts, 'prompt')}"
-
-
-def format_rank(rank: int | Missing, low: int | Missing, high: int | Missing) -> str:
-    """Format a rank with the ranks that the tests leave open, or a dash."""
-    return f"{rank} [{low}, {high}]" if rank else MISSING
-
-
-def format_adjusted(test: DifferenceTest | None) -> str:
-    """Format the corrected p-value, or a dash if there was no test."""
-    return MISSING if test is None else format_p_value(test.adjusted_p_value)
-
-
-def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
-    """Return notes on the position advantage, systems that are alike, circles and missing estimates."""
-    if ranking.anytime:
-        unranked = _missing_notes("rank", {entry.system: entry.rank.reason for entry in ranking.systems})
-        return _groups_note(ranking), *_cycles_note(ranking), *unranked
-    notes = [_position_note(ranking.model.position_probability), _groups_note(ranking), *_cycles_note(ranking)]
-    notes += _missing_notes("strength", {entry.system: entry.strength.reason for entry in ranking.systems})
-    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
-        notes.append(f"No length-controlled winrates: {ranking.length_controlled.reason}.")
-    if not ranking.balanced:
-        notes += _unequal_opponents_notes(ranking)
-    return tuple(notes)
-
-
-def _unequal_opponents_notes(ranking: Ranking) -> list[str]:
-    note = (
-        "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
-        "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model of "
-        "strengths expects against all the other systems."
-    )
-    if ranking.contests_added:
-        note += (
-            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
-            "contest a strength was added, half won by each side."
-        )
-    return [note, *_missing_notes("rank", {entry.system: entry.rank.reason for entry in ranking.systems})]
-
-
-def _missing_notes(what: str, reasons: Mapping[str, str | None]) -> list[str]:
-    """Return notes on the systems without a number, for each reason."""
-    lacking: dict[str, list[str]] = {}
-    for system, reason in reasons.items():
-        if reason is not None:
-            lacking.setdefault(reason, []).append(system)
-    return [f"No {what} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items()]
-
-
-def _position_note(position: Parameter) -> str:
-    if position.interval is None:
-        return f"Position advantage: no estimate, since {position.reason}."
-    return (
-        f"Position advantage: between equals the response shown first wins {format_share(position.interval)} of the "
-        "decided contests (Davidson and Beaver's model)."
-    )
-
-
-def _groups_note(ranking: Ranking) -> str:
-    alike = [group for group in ranking.groups if len(group) > 1]
-    how = "Holm" if ranking.balanced else "Holm, strengths"
-    if not alike:
-        return f"All systems can be told apart at the {format_level(ranking.level)} level ({how})."
-    listed = "; ".join(", ".join(group) for group in alike)
-    return f"Cannot be told apart at the {format_level(ranking.level)} level ({how}): {listed}."
-
-
-def _cycles_note(ranking: Ranking) -> list[str]:
-    cycles = ranking.cycles
-    if not cycles.triples:
-        return []
-    within = ""
-    if cycles.prompt_rate is not None:
-        within = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
-    found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)}"
-    return [f"Preferences in a circle: {found} triples of systems{within}."]
-
-
 def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
-    notes = [
-        *_anytime_notes(table),
-        "Lengths are mean characters."
-        if table.ranking.anytime
-        else "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters.",
-        *ranking_notes(table.ranking),
-        _order_note(table),
-    ]
-    controlled = table.ranking.length_controlled
-    if controlled is not None and controlled.reason is None:
+    ranking, summary = table.ranking, table.summary
+    notes = [*_anytime_notes(table)]
+    davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
+    notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
+    controlled = ranking.length_controlled is not None and ranking.length_controlled.reason is None
+    if controlled:
         notes.append(
             "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
             "with length too, so that a system whose responses are longer for saying more is held back."
         )
     if table.reduction != "win_rate":
-        notes.append(_reduction_note(table.ranking))
-    agreement = table.gold_agreement()
-    if agreement is not None:
+        notes.append(_reduction_note(ranking, controlled=controlled))
+    if (agreement := table.gold_agreement()) is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
-    notes += [*_unscored_notes(table), *_unscored_bounds_notes(table)]
-    notes += readings_note([table.summary.readings])
-    notes += early_stop_note(table.parameters)
+    notes += unscored_note(table.unscored_counts)
+    if summary.num_unscored:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
+        notes.append(f"Contests without a score: {reasons}.")
+    bounds = "; ".join(
+        f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
+        for one in summary.systems
+        if one.winrate_if_unscored_0 != one.winrate_if_unscored_1
+    )
+    if bounds:
+        notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
+    if leading := unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems}):
+        others = ["Ranks", "groups", "tests", "strengths"] + ["winrates against all"] * (not ranking.balanced)
+        others += [] if ranking.length_controlled is None else ["winrates at equal length"]
+        rest = f"{', '.join(others[:-1])} and {others[-1]} rest on the scored votes, and would change with the rest."
+        notes += [*leading, rest]
+    notes += [*readings_note([summary.readings]), *early_stop_note(table.parameters)]
     return (*notes, *baseline_note(table.parameters["judges"]))
 
 
-def _reduction_note(ranking: Ranking) -> str:
+def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
+    """Give notes on when the comparison was decided, and which numbers are valid at any time."""
+    if not table.ranking.anytime:
+        return
+    if table.parameters.get("stop"):
+        known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
+        after = [one.prompts for one in known if one.decided]
+        prompts = " to ".join(format_count(each) for each in sorted({min(after), max(after)})) if after else ""
+        decided = f"Decided after {prompts}"
+        if not after:
+            decided = f"Not decided after {format_count(asked)}"
+        elif len(known) > 1:
+            decided = f"{_of_all(len(after), len(known), 'pair')} decided, after {prompts}"
+        rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
+        leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
+        yield (
+            f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is "
+            f"ever decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all "
+            f"looks and pairs.{leans}"
+        )
+    yield (
+        "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
+        "of clusters of them. A winrate is the mean of those against each of the others. Strengths, the position "
+        "advantage and winrates at equal length are left out: their intervals would be those of a sample of a fixed "
+        "size."
+    )
+
+
+def ranking_notes(ranking: Ranking) -> Iterator[str]:
+    """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
+    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    if isinstance(position, Interval):
+        yield (
+            f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
+            "contests (Davidson and Beaver's model)."
+        )
+    elif not ranking.anytime:
+        yield f"Position advantage: no estimate, since {position.reason}."
+    how = "Holm" if ranking.balanced else "Holm, strengths"
+    alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
+    if alike:
+        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+    else:
+        yield f"All systems can be told apart at the {level} level ({how})."
+    if cycles.triples:
+        found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
+        prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
+        yield f"Preferences in a circle: {found}{'' if cycles.prompt_rate is None else prompts}."
+    if ranking.anytime:
+        yield from _missing_notes("rank", ranking)
+        return
+    yield from _missing_notes("strength", ranking)
+    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
+        yield f"No length-controlled winrates: {ranking.length_controlled.reason}."
+    if not ranking.balanced:
+        added = (
+            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
+            "contest a strength was added, half won by each side."
+        )
+        yield (
+            "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
+            "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model "
+            f"of strengths expects against all the other systems.{added if ranking.contests_added else ''}"
+        )
+        yield from _missing_notes("rank", ranking)
+
+
+def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
+    """Give notes on the systems without a rank or strength, for each reason."""
+    lacking: dict[str, list[str]] = {}
+    for entry in ranking.systems:
+        if isinstance(value := getattr(entry, name), Missing):
+            lacking.setdefault(value.reason, []).append(entry.system)
+    yield from (f"No {name} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
+
+
+def _reduction_note(ranking: Ranking, *, controlled: bool) -> str:
     """Return the note on what weighs a win by its grade, and what counts every contest once."""
     if ranking.anytime:
         return "Everything here weighs a win by its grade, but for the counts of contests and ties."
@@ -770,14 +688,12 @@ def _reduction_note(ranking: Ranking) -> str:
     else:
         weighed += " and circles"
         once += ", the ranks, groups and differences that are of strengths, winrates against all"
-    controlled = ranking.length_controlled
-    once += "" if controlled is None or controlled.reason is not None else ", winrates at equal length"
+    once += ", winrates at equal length" if controlled else ""
     return f"{weighed} weigh a win by its grade; {once} and the orders count every contest once."
 
 
 def _order_note(table: WinrateAnalysis) -> str:
-    summary = table.summary
-    position = summary.position
+    summary, position = table.summary, table.summary.position
     if isinstance(position, Missing) or not summary.positional_bias:
         return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
     note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
@@ -793,30 +709,3 @@ def _order_note(table: WinrateAnalysis) -> str:
             "orders, less what the position does"
         )
     return note + "."
-
-
-def _unscored_notes(table: WinrateAnalysis) -> list[str]:
-    notes = [*unscored_note(table.unscored_counts)]
-    if table.summary.num_unscored:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
-        notes.append(f"Contests without a score: {reasons}.")
-    bounds = "; ".join(
-        f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
-        for one in table.summary.systems
-        if one.winrate_if_unscored_0 != one.winrate_if_unscored_1
-    )
-    if bounds:
-        notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
-    return notes
-
-
-def _unscored_bounds_notes(table: WinrateAnalysis) -> tuple[str, ...]:
-    """Return the notes on bounds, and on the other numbers that rest on the scored votes alone."""
-    said = unscored_bounds_note({one.system: one.unscored_bounds for one in table.summary.systems})
-    if not said:
-        return ()
-    others = ["ranks", "groups", "tests", "strengths"]
-    others += [] if table.ranking.balanced else ["winrates against all"]
-    others += [] if table.ranking.length_controlled is None else ["winrates at equal length"]
-    listed = f"{', '.join(others[:-1])} and {others[-1]}"
-    return (*said, f"{listed.capitalize()} rest on the scored votes, and would change with the rest.")

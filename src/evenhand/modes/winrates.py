@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -24,15 +24,11 @@ from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss
 from evenhand.judging.progress import tell
 from evenhand.judging.run import ask, estimate, limits_after
 from evenhand.modes.contest import (
-    MOST_BATTLES,
     Contest,
-    Tally,
-    as_read,
     cluster_numbers,
-    limits,
     presented_contests,
     resolved_contests,
-    tally_table,
+    unscored_limits,
     winrates,
 )
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
@@ -40,15 +36,16 @@ from evenhand.numbers import Missing, format_count
 from evenhand.options import Reduction
 from evenhand.question import Question
 from evenhand.results.measures import UnscoredCounts, known, measure
-from evenhand.results.vote_columns import Cell, VerdictColumns, VoteColumns
+from evenhand.results.vote_columns import Cell, VerdictColumns
 from evenhand.scoring import VoteMeasures, vote_measures
-from evenhand.statistics import Interval, mean_ranks
+from evenhand.statistics import Interval
 from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.consistency import PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
-from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, bounds_between, mean_leads
-from evenhand.statistics.paired_differences import PairComparison, holm
-from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, rank_systems
+from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, bounds_between, cluster_sums, mean_leads
+from evenhand.statistics.paired_differences import holm
+from evenhand.statistics.ranking import Ranking, rank_systems
+from evenhand.statistics.strengths import NO_CONTEST
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -293,13 +290,13 @@ class SystemSummary:
             these shares against each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
-            (:func:`~evenhand.modes.contest.limits`).
+            (:func:`~evenhand.modes.contest.unscored_limits`).
         winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect (:class:`~evenhand.statistics.ranking.SystemRanking`).
+            the strengths expect.
         rank: The rank, by winrate if all met equally often and otherwise by strength.
         rank_low: The best rank that the tests leave open.
         rank_high: The worst rank that the tests leave open.
@@ -371,8 +368,6 @@ class ContestSummary(VoteMeasures):
     first_position_share: Interval | Missing = measure("share")
 
 
-NO_SCORE = "no scored contest"
-ALL_MET = "all systems met equally often, or count alike"
 ALL_AGREE = "the orders of no judge disagree"
 
 
@@ -403,64 +398,55 @@ def summarize_contests(
         resolved, presented = resolved_contests(contests, systems, reduction), presented_contests(contests, systems)
         rounds = [contest.round for contest in contests]
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
-    rows, level = _by_instance(contests, level)
-    held = [contest for row in rows for contest in row]
-    reasons = Counter(contest.unscored_reason for contest in held if contest.unscored_reason is not None)
-    columns = VerdictColumns.of([contest.verdict for contest in held])
+    clusters = {contest.instance: contest.cluster for contest in contests}
+    level = replace(IntervalLevel.of(level), clusters=None if None in clusters.values() else [*clusters.values()])
+    reasons = Counter(contest.unscored_reason for contest in contests if contest.unscored_reason is not None)
+    columns = VerdictColumns.of([contest.verdict for contest in contests])
+    places = {instance: place for place, instance in enumerate(clusters)}
     measures, (tie_rate, consistency) = vote_measures(
         columns,
-        [None if contest.score is None else contest.score == 0.5 for contest in held],
-        [contest.verdict.position_consistent for contest in held],
-        rows=np.repeat(np.arange(len(rows)), [len(row) for row in rows]),
+        [None if contest.score is None else contest.score == 0.5 for contest in contests],
+        [contest.verdict.position_consistent for contest in contests],
+        rows=np.array([places[contest.instance] for contest in contests], dtype=int),
         level=level,
     )
+    by_system: dict[str, list[int]] = {system: [] for system in systems}
+    for place, contest in enumerate(contests):
+        by_system[contest.first].append(place)
+        by_system[contest.second].append(place)
+    entries = {entry.system: entry for entry in ranking.systems}
+    summaries = []
+    for system, own in by_system.items():
+        held, entry = [contests[place] for place in own], entries[system]
+        if ranking.anytime:
+            low, high, leading = _bounds_against_each(held, system, reduction, level)
+        else:
+            low, high, leading = winrate_bounds(held, system, entry.winrate or None, reduction=reduction, level=level)
+        summaries.append(
+            SystemSummary(
+                **{each.name: getattr(entry, each.name) for each in fields(entry)},
+                winrate_if_unscored_0=known(low, "no contest"),
+                winrate_if_unscored_1=known(high, "no contest"),
+                unscored_bounds=leading,
+                unscored_counts=UnscoredCounts.of(
+                    columns.votes.only(np.isin(np.arange(len(contests)), own)), [each.instance for each in held]
+                ),
+            )
+        )
     return ContestSummary(
-        systems=_system_summaries(rows, columns.votes, systems, reduction=reduction, ranking=ranking, level=level),
+        systems=tuple(summaries),
         reduction=reduction,
         level=float(level),
-        num_instances=len(rows),
+        num_instances=len(places),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
-        tie_rate=known(tie_rate, NO_SCORE),
+        tie_rate=known(tie_rate, NO_CONTEST),
         num_unscored=sum(contest.score is None for contest in contests),
         unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
         position_consistency=known(consistency, "no contest was read in two orders"),
         **_position_measures(contests, level),
         **measures,
     )
-
-
-def unscored_pairs(
-    contests: Sequence[Contest],
-    pairs: Iterable[PairComparison],
-    *,
-    reduction: Reduction = "win_rate",
-    level: Level = 0.95,
-) -> dict[tuple[str, str], UnscoredBounds]:
-    """Map ``(first, second)`` to the leading bounds of the first system's winrate head to head, if these lead.
-
-    Args:
-        contests: In any order.
-        pairs: The comparisons of the pairs.
-        reduction: The rule by which contests become winrates.
-        level: The level of the intervals.
-    """
-    rows, confidence = _by_instance(contests, level)
-    held: dict[frozenset[str], dict[int, list[Contest]]] = {}
-    for place, row in enumerate(rows):
-        for contest in row:
-            held.setdefault(frozenset((contest.first, contest.second)), {}).setdefault(place, []).append(contest)
-    found = {}
-    for pair in pairs:
-        own = held.get(frozenset((pair.first, pair.second)), {})
-        bounded = [limits(contest, reduction) for contests in own.values() for contest in contests]
-        if all(low == high for low, high in bounded):
-            continue
-        met = [own.get(place, []) for place in range(len(rows))]
-        (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), reduction, confidence)
-        if bounds.unscored_bounds is not None:
-            found[pair.first, pair.second] = bounds.unscored_bounds
-    return found
 
 
 def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dict[str, Any]:
@@ -481,153 +467,71 @@ def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dic
     }
 
 
-def _by_instance(contests: Iterable[Contest], level: Level) -> tuple[list[list[Contest]], IntervalLevel]:
-    """Return the contests of each instance, and the level with the clusters of the instances."""
-    held: dict[int, list[Contest]] = {}
-    for contest in contests:
-        held.setdefault(contest.instance, []).append(contest)
-    rows = list(held.values())
-    named = [row[0].cluster for row in rows]
-    return rows, replace(IntervalLevel.of(level), clusters=None if None in named else named)
+_Bounds = tuple[float | None, float | None, UnscoredBounds | None]
+"""A winrate if every unscored vote had been against the system, or for it; and its leading bounds."""
 
 
-class _Bounds(NamedTuple):
-    """A winrate if every unscored vote had been against the system, or for it; and its leading bounds."""
-
-    least: float | None
-    greatest: float | None
-    unscored_bounds: UnscoredBounds | None
-
-
-def _winrate_bounds(
-    rows: Sequence[Sequence[Contest]],
-    systems: Sequence[str],
-    rates: Sequence[Interval | None],
-    reduction: Reduction,
-    level: Level,
-) -> list[_Bounds]:
-    """Return one per system; the rates are those of the scored contests.
-
-    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unscored.
-    """
-
-    def outcome(contest: Contest) -> tuple[Sequence[float], Sequence[float]]:
-        low, high = limits(contest, reduction)
-        if contest.score is None and contest.verdict.read:
-            aside = (0.0, 0.0, 0.0, 0.0, high.battles, 0.0, 0.0)
-            return aside, aside
-        held = (0.0, low != high, 1.0)
-        return (*low, *high, *held), (*high.mirrored, *low.mirrored, *held)
-
-    table = tally_table(rows, systems, outcome, size=7)
-    table[:5] /= MOST_BATTLES[reduction]
-    worst, best, (asides, unscored, held) = table[:2], table[2:4], table[4:].sum(axis=1)
-    found = []
-    for column, rate in enumerate(rates):
-        (won_0, fought_0), (won_1, fought_1) = (side[:, :, column].sum(axis=1).tolist() for side in (worst, best))
-        leading, aside = None, float(asides[column])
-        if unscored[column] and not mean_leads(rate, won_0 / fought_0, won_1 / fought_1):
-            (least,), (greatest,) = (
-                win_rate_intervals(*side[:, :, column, None], level=level) for side in (worst, best)
-            )
-            leading = bounds_between(least, greatest, share=float(unscored[column] / held[column]), unit="contests")
-        lost = Tally(won_0, fought_0 + aside).winrate
-        taken = Tally(won_1 + aside, fought_1 + aside).winrate
-        found.append(_Bounds(lost, taken, leading))
-    return found
-
-
-def _system_summaries(
-    rows: Sequence[Sequence[Contest]],
-    votes: VoteColumns,
-    systems: Sequence[str],
+def winrate_bounds(
+    contests: Sequence[Contest],
+    system: str,
+    rate: Interval | None,
     *,
-    reduction: Reduction,
-    ranking: Ranking,
-    level: Level,
-) -> tuple[SystemSummary, ...]:
-    held = [contest for row in rows for contest in row]
-    instances = np.array([contest.instance for contest in held])
-    wins, battles = tally_table(rows, systems, as_read(reduction))
-    by_prompt = resolved_contests(held, systems).by_prompt.meetings
-    place = np.unique([row[0].instance for row in rows], return_inverse=True)[1]
-    ranks = mean_ranks(wins, battles, balanced=by_prompt.balanced[place], level=level)
-    entries = {entry.system: entry for entry in ranking.systems}
-    if not any(ranks):
-        ranks = tuple(entries[system].rank.mean_rank for system in systems)
-    if ranking.anytime:
-        pairs = [_against_each(rows, one, systems, reduction, IntervalLevel.of(level)) for one in systems]
-        rates, bounds = tuple(rate for rate, _ in pairs), [sides for _, sides in pairs]
-    else:
-        rates = win_rate_intervals(wins, battles, level=level)
-        bounds = _winrate_bounds(rows, systems, rates, reduction, level)
-    return tuple(
-        SystemSummary(
-            system=system,
-            winrate=known(rates[column], NO_SCORE),
-            winrate_if_unscored_0=known(bounds[column].least, "no contest"),
-            winrate_if_unscored_1=known(bounds[column].greatest, "no contest"),
-            unscored_bounds=bounds[column].unscored_bounds,
-            mean_rank=known(ranks[column], "no instance on which all systems met"),
-            contests=entries[system].record.contests + entries[system].record.unscored,
-            ties=entries[system].record.ties,
-            num_unscored=entries[system].record.unscored,
-            unscored_counts=_unscored_of(system, held, votes, instances),
-            **_of_ranking(entries[system], ranking),
-        )
-        for column, system in enumerate(systems)
-    )
+    reduction: Reduction = "win_rate",
+    level: Level = 0.95,
+) -> _Bounds:
+    """Return a system's winrate if every unscored vote had been against it, or for it, and the bounds if these lead.
+
+    A contest whose votes were scored and that was set aside, since the orders disagree, is lost or won too, but is not
+    unscored.
+
+    Args:
+        contests: The system's contests.
+        system: Its name.
+        rate: Its winrate over the scored contests.
+        reduction: The rule by which contests become winrates.
+        level: The level of the intervals.
+    """
+    ends = unscored_limits(contests, reduction)
+    second = np.array([contest.first != system for contest in contests], dtype=bool)
+    turned = ends[second, ::-1]  # the first system's wins are the second one's losses
+    turned[..., 0] = turned[..., 1] - turned[..., 0]
+    ends[second] = turned
+    kept = ~np.array([contest.score is None and contest.verdict.read for contest in contests], dtype=bool)
+    aside, (worst, best) = len(contests) - int(kept.sum()), ends[kept].sum(axis=0).tolist()
+    unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
+    leading = None
+    if unscored.any() and not mean_leads(rate, worst[0] / worst[1], best[0] / best[1]):
+        over = IntervalLevel.of(level).over(np.array(cluster_numbers(contests))[kept].tolist())
+        (least,), (greatest,) = (win_rate_intervals(*ends[kept, side].T, level=over) for side in (0, 1))
+        leading = bounds_between(least, greatest, share=float(unscored.mean()), unit="contests")
+    lost, taken = worst[1] + aside, best[1] + aside
+    return worst[0] / lost if lost else None, (best[0] + aside) / taken if taken else None, leading
 
 
-def _unscored_of(system: str, held: Sequence[Contest], votes: VoteColumns, instances: IntArray) -> UnscoredCounts:
-    own = np.array([system in {contest.first, contest.second} for contest in held], dtype=bool)
-    return UnscoredCounts.of(votes.only(own), instances[own])
-
-
-def _against_each(
-    rows: Sequence[Sequence[Contest]], system: str, systems: Sequence[str], reduction: Reduction, level: IntervalLevel
-) -> tuple[Interval | None, _Bounds]:
-    """Return a system's winrate and its bounds, every opponent with the same weight (:func:`rate_against_each`)."""
-    of = [other for other in systems if other != system]
-    held = [[[each for each in row if {each.first, each.second} == {system, other}] for row in rows] for other in of]
-    held = [met for met in held if any(met)]
-    tallied = [tally_table(met, (system,), as_read(reduction))[:, :, 0] / MOST_BATTLES[reduction] for met in held]
-    scored = [bool(battles.any()) for _, battles in tallied]
-    found = rate_against_each(*np.stack(tallied, axis=-1), level=level) if any(scored) else None
+def _bounds_against_each(
+    contests: Sequence[Contest], system: str, reduction: Reduction, level: IntervalLevel
+) -> _Bounds:
+    """Return the same with equal weights for all opponents (:func:`rate_against_each`)."""
+    held: dict[str, list[Contest]] = {}
+    for contest in contests:
+        held.setdefault(contest.opponent(system), []).append(contest)
+    met = resolved_contests(contests, (system, *held), reduction).meetings.of_system(0)
+    found = rate_against_each(*met, level=level.over(None))
     if found is None:
-        return None, _Bounds(None, None, None)
-    rate, rates = found
-    each, of_read = replace(level, level=rates[0].level), iter(rates)
-    reads = [next(of_read) if read else None for read in scored]
-    bounds = [
-        _winrate_bounds(met, (system,), (read,), reduction, each)[0] for met, read in zip(held, reads, strict=True)
-    ]
-    least, most = (float(np.mean([getattr(one, side) for one in bounds])) for side in ("least", "greatest"))
-    known = [one.unscored_bounds or (read and _all_read(read)) for one, read in zip(bounds, reads, strict=True)]
-    if not any(one.unscored_bounds for one in bounds):
-        return rate, _Bounds(least, most, None)
-    low, high, below, above, share = np.mean([astuple(one)[:-1] for one in known if one], axis=0).tolist()
-    return rate, _Bounds(least, most, UnscoredBounds(low, high, below, above, share, "contests"))
-
-
-def _all_read(rate: Interval) -> UnscoredBounds:
-    return UnscoredBounds(rate.estimate, rate.estimate, rate.low, rate.high, 0.0, "contests")
-
-
-def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
-    """Return the ranking's numbers of a system, by the names of the summary."""
-    rank, controlled = entry.rank, ranking.length_controlled
-    unranked, lengths = rank.reason or "no resample scores every system", controlled.reason if controlled else None
-    undrawn = AT_ANY_TIME if ranking.anytime and rank.rank else unranked
-    return {
-        "rank": known(rank.rank, unranked),
-        "rank_low": known(rank.low, unranked),
-        "rank_high": known(rank.high, unranked),
-        "expected_rank": known(rank.expected, undrawn),
-        "strength": known(entry.strength.log_strength, entry.strength.reason or NO_SCORE),
-        "field_winrate": known(entry.field_win_rate, ALL_MET if ranking.balanced else unranked),
-        "length_controlled_winrate": known(entry.length_controlled_win_rate, lengths or "no contest with lengths"),
-    }
+        return None, None, None
+    each, rates = replace(level, level=found[1][0].level), iter(found[1])
+    limits, ends = [], []
+    for own, fought in zip(held.values(), met[1].sum(axis=0).tolist()[1:], strict=True):
+        rate = next(rates) if fought else None
+        *known, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
+        limits.append(known)
+        if leading is not None:
+            ends.append((leading.low, leading.high, leading.interval_low, leading.interval_high, leading.share))
+        elif rate is not None:
+            ends.append((rate.estimate, rate.estimate, rate.low, rate.high, 0.0))
+    (low, high), means = np.mean(np.array(limits, dtype=float), axis=0).tolist(), np.mean(ends, axis=0).tolist()
+    bounds = UnscoredBounds(means[0], means[1], means[2], means[3], means[4], "contests")
+    return low, high, bounds if bounds.share else None
 
 
 FIRST_BLOCK = 16
@@ -666,36 +570,27 @@ def decisions(
         pairs: The number of pairs to ask about; by default the pairs that have contests.
         reduction: The rule by which contests become winrates.
     """
-    held: dict[tuple[str, str], dict[int, list[Contest]]] = {}
-    for contest, cluster in zip(contests, cluster_numbers(contests), strict=True):
-        held.setdefault((contest.first, contest.second), {}).setdefault(cluster, []).append(contest)
-    p_values = [_p_value(list(clusters.values()), reduction) for clusters in held.values()]
-    family = holm([*p_values, *[1.0] * ((pairs or 0) - len(held))]).tolist()
+    held: dict[tuple[str, str], list[Contest]] = {}
+    for contest in contests:
+        held.setdefault((contest.first, contest.second), []).append(contest)
+    family = holm([*(_p_value(own, reduction) for own in held.values()), *[1.0] * ((pairs or 0) - len(held))]).tolist()
     return {
-        pair: Decision(p_value, p_value < alpha, sum(map(len, clusters.values())))
-        for (pair, clusters), p_value in zip(held.items(), family, strict=False)
+        pair: Decision(p_value, p_value < alpha, len(own))
+        for (pair, own), p_value in zip(held.items(), family, strict=False)
     }
 
 
-def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> float:
+def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
-    sides: tuple[list[Tally], list[Tally]] = ([], [])
-    sizes = []
-    for contests in clusters:
-        known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
-        if known:
-            bounds = np.array([limits(contest, reduction) for contest in known]).sum(axis=0).tolist()
-            for side, fought in zip(sides, bounds, strict=True):
-                side.append(Tally(*fought))
-            sizes.append(len(known))
-    if not sizes:
+    known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
+    if not known:
         return 1.0
-    stake = max(sizes) * MOST_BATTLES[reduction]  # which no result changes
+    labels = np.unique(cluster_numbers(known), return_inverse=True)[1]
+    ends = cluster_sums(unscored_limits(known, reduction), labels)
+    stake = np.bincount(labels).max()  # does not depend on results
     least, most = (
-        ConfidenceSequence.of(
-            np.clip([one.wins / one.battles for one in side], 0.0, 1.0), [one.battles / stake for one in side]
-        )
-        for side in sides
+        ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
+        for won, fought in ends.transpose(1, 2, 0)
     )
     return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
 

@@ -183,7 +183,6 @@ def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
             "kind": each.kind,
             "title": visible_line(f"{each.title} · {name}" if name else each.title),
             "caption": each.caption,
-            "description": each.description,
             "svg": base64.b64encode(each.svg()).decode(),
         }
         for each in pictures_of(found)

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import chain, groupby, product
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
 
@@ -27,14 +27,9 @@ from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
-from evenhand.judge_reliability.tables import measure_at
-from evenhand.modes.winrates import unscored_pairs
 from evenhand.numbers import (
     Missing,
-    format_bounds,
     format_count,
-    format_estimate,
-    format_interval,
     format_level,
     format_number,
     format_percent,
@@ -42,7 +37,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Finding, Kind, Outcomes
 from evenhand.results.render import shortened
 from evenhand.results.results import Results
-from evenhand.statistics.agreement import Calibration, confusion_matrix
+from evenhand.statistics.agreement import confusion_matrix
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line
 
@@ -130,50 +125,73 @@ BOUNDS_NOTE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A row of a panel: a number as a point, its interval as a line, its bounds as a hatched bar.
 
     Attributes:
         name: The name of the row.
-        text: The number as it is written; a dash and the reason where there is none.
+        finding: The number.
         heading: The common heading of several rows; empty for none.
-        estimate: The number; None if there is none, and where bounds lead.
-        limits: The limits of its interval, infinite if the data leave one open.
-        bounds: The least and the greatest possible score, where these lead.
-        finding: The finding behind it; None for a rank.
+        stated: A number to compare with, drawn as a grey tick; None for none.
     """
 
     name: str
-    text: str
+    finding: Finding
     heading: str = ""
-    estimate: float | None = None
-    limits: tuple[float, float] | None = None
-    bounds: tuple[float, float] | None = None
-    finding: Finding | None = None
+    stated: float | None = None
 
-    @classmethod
-    def of(cls, finding: Finding, name: str, heading: str = "") -> Mark:
-        """Return the mark of a number of a result."""
-        value, bounds = finding.value, finding.bounds
-        mark = cls(name, finding.written, heading, finding=finding)
+    @property
+    def text(self) -> str:
+        """The number as it is written; a dash and the reason where there is none."""
+        return str(self.finding.value) if self.span is None and self.estimate is None else self.finding.written
+
+    @property
+    def estimate(self) -> float | None:
+        """The number; None if there is none, and where bounds lead."""
+        value = self.finding.value
+        if self.finding.bounds is not None or isinstance(value, Missing):
+            return None
+        return float(value) if isinstance(value, (int, float)) else value.estimate
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The limits of the interval, infinite if the data leave one open."""
+        value, bounds = self.finding.value, self.finding.bounds
         if bounds is not None:
-            return replace(mark, limits=(bounds.interval_low, bounds.interval_high), bounds=(bounds.low, bounds.high))
-        if isinstance(value, Missing):
-            return replace(mark, text=str(value))
-        if isinstance(value, (int, float)):
-            return replace(mark, estimate=float(value))
-        return replace(mark, estimate=value.estimate, limits=(value.low, value.high))
+            return bounds.interval_low, bounds.interval_high
+        return None if isinstance(value, (int, float, Missing)) else (value.low, value.high)
 
     @property
-    def numbers(self) -> tuple[float, ...]:
-        """All that stands on the axis."""
-        return (*(() if self.estimate is None else (self.estimate,)), *(self.limits or ()), *(self.bounds or ()))
+    def numbers(self) -> list[float]:
+        """All finite numbers that stand on the axis."""
+        known = (self.estimate, self.stated, *(self.span or ()))
+        return [each for each in known if each is not None and math.isfinite(each)]
 
-    @property
-    def lines(self) -> str:
-        """The text in the margin, where bounds take two lines."""
-        return self.text.replace("], ", "],\n")
+    def draw(self, axes: Axes, place: int, ends: tuple[float, float]) -> None:
+        """Draw the row."""
+        margin: dict[str, Any] = {"va": "center", "transform": axes.get_yaxis_transform()}
+        if self.estimate is None and self.span is None:
+            axes.text(0.01, place, _shorten(self.text, MOST_LETTERS), color=GREY, **margin)
+            return
+        if self.span is not None:
+            shown = [min(max(limit, ends[0]), ends[1]) for limit in self.span]
+            axes.plot(shown, [place, place], color="black", linewidth=1.1, gid="limits", clip_on=False)
+            for limit, end, arrow in zip(self.span, shown, "<>", strict=True):
+                sign = "|" if math.isfinite(limit) else arrow
+                axes.plot(end, place, sign, color="black", markersize=4, clip_on=False)
+        if self.finding.bounds is not None:
+            low, high = self.finding.bounds.low, self.finding.bounds.high
+            axes.barh(place, high - low, 0.5, low, gid="bounds", **HATCHED)
+        if self.stated is not None:
+            axes.plot(self.stated, place, "|", color=GREY, markersize=9, markeredgewidth=2, gid="stated")
+        if self.estimate is not None:
+            axes.plot(self.estimate, place, "o", gid="estimate", **POINT)
+        axes.text(1.03, place, _in_margin(self.text), **margin)
+
+
+def _in_margin(text: str) -> str:
+    """Return the text of a number for the margin, where bounds take two lines."""
+    return text.replace("], ", "],\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +201,7 @@ class Marks:
     Attributes:
         label: The label of the axis.
         rows: The numbers, from the top.
-        ends: The least and the greatest number of the axis; it goes as far beyond them as the rows do.
+        ends: The least and the greatest number of the axis; it extends to numbers beyond them.
         kind: The kind of the numbers on the axis.
         reference: A number to compare with, at which a line is drawn.
         title: Above the panel; empty for nothing.
@@ -201,18 +219,14 @@ class Marks:
         """Inches of the axes, which may become wider."""
         shown = self.rows[:MOST_ROWS]
         headings = sum(bool(heading) for heading, _ in groupby(mark.heading for mark in shown))
-        spacing = 2.3 if any("\n" in mark.lines for mark in shown) else 1.5
+        spacing = 2.3 if any("\n" in _in_margin(mark.text) for mark in shown) else 1.5
         return 1.5, LINE * spacing * (len(shown) + headings)
-
-    def describe(self) -> str:
-        """Write the numbers in words."""
-        return "; ".join(", ".join(filter(None, (mark.heading, f"{mark.name}: {mark.text}"))) for mark in self.rows)
 
     def draw(self, axes: Axes) -> None:
         """Draw the rows from the top."""
         shown = self.rows[:MOST_ROWS]
-        finite = [number for mark in shown for number in mark.numbers if math.isfinite(number)]
-        low, high = min([self.ends[0], *finite]), max([self.ends[1], *finite])
+        numbers = [*self.ends, *chain.from_iterable(mark.numbers for mark in shown)]
+        ends = min(numbers), max(numbers)
         places, heading, place = [], "", 0
         for mark in shown:
             if mark.heading and mark.heading != heading:
@@ -220,35 +234,16 @@ class Marks:
                 title = _shorten(heading, MOST_OF_A_LINE)
                 axes.text(0, place, title, weight="bold", va="center", transform=axes.get_yaxis_transform())
                 place += 1
-            _draw_mark(axes, mark, place, (low, high))
+            mark.draw(axes, place, ends)
             places.append(place)
             place += 1
         axes.set_yticks(places, _shorten_all([mark.name for mark in shown]))
         axes.set_ylim(place - 0.5, -0.5)
-        _draw_axis(axes, self.label, (low, high), self.kind)
+        _draw_axis(axes, self.label, ends, self.kind)
         axes.set_title(_shorten(self.title, MOST_OF_A_LINE))
         axes.grid(axis="x")
         if self.reference is not None:
             axes.axvline(self.reference, color=GREY, linewidth=0.8, linestyle="--")
-
-
-def _draw_mark(axes: Axes, mark: Mark, place: int, ends: tuple[float, float]) -> None:
-    beside: dict[str, Any] = {"va": "center", "transform": axes.get_yaxis_transform()}
-    if not mark.numbers:
-        axes.text(0.01, place, _shorten(mark.text, MOST_LETTERS), color=GREY, **beside)
-        return
-    if mark.limits is not None:
-        shown = [min(max(limit, ends[0]), ends[1]) for limit in mark.limits]
-        axes.plot(shown, [place, place], color="black", linewidth=1.1, gid="limits", clip_on=False)
-        for limit, end, arrow in zip(mark.limits, shown, "<>", strict=True):
-            sign = "|" if math.isfinite(limit) else arrow
-            axes.plot(end, place, sign, color="black", markersize=4, clip_on=False)
-    if mark.bounds is not None:
-        start, end = mark.bounds
-        axes.barh(place, end - start, 0.5, start, gid="bounds", **HATCHED)
-    if mark.estimate is not None:
-        axes.plot(mark.estimate, place, "o", gid="estimate", **POINT)
-    axes.text(1.03, place, mark.lines, **beside)
 
 
 def _draw_axis(axes: Axes, label: str, ends: tuple[float, float], kind: Kind) -> None:
@@ -292,10 +287,6 @@ class Matrix:
         letters = max(4, *(len(text) for row in self.texts for text in row))
         return (LETTER * letters + 0.1) * len(self.columns), 1.8 * LINE * len(self.names)
 
-    def describe(self) -> str:
-        """Write the numbers in words."""
-        return _describe_rows(zip(self.names, self.texts, strict=True), self.columns)
-
     def draw(self, axes: Axes) -> None:
         """Draw a cell for each number, with the names of the columns on top."""
         for row, (shades, texts) in enumerate(zip(self.shades, self.texts, strict=True)):
@@ -337,10 +328,6 @@ class Shares:
         """Inches of the axes, which may become wider."""
         return 2.2, 1.7 * LINE * len(self.rows[:MOST_ROWS])
 
-    def describe(self) -> str:
-        """Write the counts in words."""
-        return _describe_rows(self.rows, self.parts)
-
     def draw(self, axes: Axes) -> None:
         """Draw a bar for each whole, under the legend."""
         shown = self.rows[:MOST_ROWS]
@@ -367,46 +354,7 @@ class Shares:
         legend.get_title().set_fontweight("bold")
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Stated probabilities against observed shares; on the dashed line both are the same.
-
-    Attributes:
-        title: Above it.
-        points: The stated probability, the observed share, and the number of cases, from the left.
-    """
-
-    title: str
-    points: Sequence[tuple[float, Interval, int]]
-    size: ClassVar[tuple[float, float]] = (2.2, 2.2)
-
-    def describe(self) -> str:
-        """Write the numbers in words."""
-        return "; ".join(self._lines())
-
-    def _lines(self) -> list[str]:
-        return [
-            f"{format_number(stated)}: {format_interval(share)} ({format_count(n)})" for stated, share, n in self.points
-        ]
-
-    def draw(self, axes: Axes) -> None:
-        """Draw the points in a square, with their numbers in the margin."""
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
-        for stated, share, _ in self.points:
-            axes.plot([stated] * 2, [share.low, share.high], color="black", linewidth=1.1, gid="limits")
-            axes.plot(stated, share.estimate, "o", gid="estimate", **POINT)
-        _draw_axis(axes, "probability stated", (0.0, 1.0), "score")
-        axes.set_yticks(axes.get_xticks(), [tick.get_text() for tick in axes.get_xticklabels()])
-        axes.set_ylim(0, 1)
-        axes.set_ylabel("share that gold confirms")
-        axes.set_title(_shorten(self.title, MOST_OF_A_LINE))
-        axes.grid()
-        axes.set_aspect("equal", anchor="W")
-        numbers = "\n".join(["stated: confirmed (n)", *self._lines()])
-        axes.text(1.06, 1, numbers, va="top", linespacing=1.5, transform=axes.transAxes)
-
-
-Panel = Marks | Matrix | Shares | Curve
+Panel = Marks | Matrix | Shares
 
 
 def _shorten_all(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
@@ -425,14 +373,6 @@ def _wider(text: str) -> int:
     return max(cell_len(text) - len(text), 0)
 
 
-def _describe_rows(rows: Iterable[tuple[str, Sequence[object]]], columns: Sequence[str]) -> str:
-    return "; ".join(
-        f"{name}: "
-        + ", ".join(f"{column} {'–' if cell == '' else cell}" for column, cell in zip(columns, cells, strict=True))
-        for name, cells in rows
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Picture:
     """The parts of a picture.
@@ -448,12 +388,6 @@ class Picture:
     title: str
     caption: str
     panels: Sequence[Panel]
-
-    @property
-    def description(self) -> str:
-        """The numbers in words, for those who do not see the picture."""
-        panels = (": ".join(filter(None, (panel.title, panel.describe()))) for panel in self.panels)
-        return visible_line(". ".join([self.title, *panels]))
 
     def figure(self) -> CaptionedFigure:
         """Draw the picture, as wide as a column or as its texts need; a notebook shows the figure."""
@@ -543,7 +477,7 @@ def _outcomes(results: Results) -> tuple[Outcomes, ...]:
         return ()
 
 
-def _labelled(results: Any) -> Mapping[str, tuple[Criterion, list[Asked]]]:  # noqa: ANN401 - a result of any kind
+def _labelled(results: Results) -> Mapping[str, tuple[Criterion, list[Asked]]]:
     """Return criterion -> the questions with a label of a person."""
     found: dict[str, tuple[Criterion, list[Asked]]] = {}
     clusters: dict[object, int] = {}
@@ -574,18 +508,12 @@ _COEFFICIENTS: Final = Marks("coefficient (0 is chance)", (), kind="number", ref
 MEASURES: Final[Sequence[tuple[str, Marks, str, str]]] = (
     ("flips", _QUESTIONS, "positional_bias", "changes with the order"),
     ("flips", _QUESTIONS, "judge_flip_rate", "each judge's changes with the order"),
-    ("flips", _QUESTIONS, "position.position_consistency", "chooses the same in the other order"),
     ("flips", _CHANGES, "first_shown_preference", "chooses what is shown first"),
-    ("flips", _CHANGES, "position.first_shown_share", "moves towards what is shown first"),
     ("agreement", _SHARES, "agreement", "votes that equal the verdict"),
     ("agreement", _SHARES, "percent_agreement", "judges that agree"),
     ("agreement", _SHARES, "gold_agreement", "verdicts that equal gold"),
-    ("agreement", _SHARES, "repetition.pair_agreement", "repeated draws that agree"),
-    ("agreement", _SHARES, "people.accuracy", "verdicts as people"),
     ("agreement", _SHARES, "accuracy", "same option selected"),
     ("agreement", _COEFFICIENTS, "krippendorff_alpha", "Krippendorff's alpha"),
-    ("agreement", _COEFFICIENTS, "people.cohen_kappa", "Cohen's kappa with people"),
-    ("agreement", _COEFFICIENTS, "pairs.cohen_kappa", "Cohen's kappa of judges"),
     ("agreement", _COEFFICIENTS, "cohen_kappa", "Cohen's kappa"),
 )
 """The kind of picture, the axis, the end of a measure's name, and the phrase that heads it."""
@@ -594,7 +522,7 @@ Drawn = tuple[str, list[Panel], list[str]]
 """The title of a picture, its panels, and what its caption says in addition to intervals, n and unscored votes."""
 
 
-def _scores(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _scores(results: Results, findings: Findings) -> Drawn | None:
     """Return the score of each system, in a panel for each range of scores."""
     ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
     for each in _outcomes(results):
@@ -618,62 +546,39 @@ def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) ->
     headed = len(found) > 1 and not alone
     for each in found:
         system = ", ".join(each.of) if headed or alone else ""
-        yield Mark.of(each, system or name, name if headed else "")
+        yield Mark(system or name, each, name if headed else "")
 
 
-def _winrates(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _winrates(results: Results, findings: Findings) -> Drawn | None:
     """Return the winrate of each system, best first."""
-    rows = [Mark.of(each, each.of[0]) for each in _of_systems(findings, "winrate") if each.of]
+    rows = [Mark(each.of[0], each) for each in _of_systems(findings, "winrate") if each.of]
     if not rows:
         return None
     panels: list[Panel] = [Marks("winrate", rows, reference=0.5)]
     notes = ["Dashed: as many won as lost."]
-    against_all = [Mark.of(each, each.of[0]) for each in _of_systems(findings, "field_winrate") if each.value]
+    against_all = [Mark(each.of[0], each) for each in _of_systems(findings, "field_winrate") if each.value]
     if against_all:
         panels.append(Marks("winrate", against_all, reference=0.5, title="Expected against all the others"))
         notes.append("Not all met equally often: winrates above are over unequal opponents.")
     return f"{results.rate_name.capitalize()}s", panels, notes
 
 
-def _ranks(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """Return the rank of each system, best first, with those that the tests leave open."""
-    found = _of_systems(findings, "rank")
-    if not found:
-        return None
-    level = format_level(results.parameters["level"])
-    note = f"Lines: the ranks that the tests leave open at the {level} level, p corrected for all pairs."
-    rows = []
-    for each in found:
-        low, high = (findings[f"rank_ci_{side}", each.of].value for side in ("low", "high"))
-        mark = Mark.of(each, each.of[0])
-        if isinstance(each.value, int) and isinstance(low, int) and isinstance(high, int):
-            text = f"{mark.text} [{format_count(low)}, {format_count(high)}]"
-            mark = replace(mark, text=text, limits=(float(low), float(high)), finding=None)
-        rows.append(mark)
-    return "Ranks", [Marks("rank (1 is best)", rows, (0.5, len(found) + 0.5), "count")], [note]
-
-
-def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _matrix(results: Results, findings: Findings) -> Drawn | None:
     """Return how often each system beats each other one, best first."""
     systems = [each.of[0] for each in _of_systems(findings, "winrate") if each.of]
-    if len(systems) < 2 or not hasattr(results, "ranking"):
-        return None
     shown = systems[:MOST_SYSTEMS]
-    ranking = results.ranking
-    leading = unscored_pairs(results.entries, ranking.pairs, reduction=results.reduction, level=ranking.level)
-    cells: dict[tuple[str, str], tuple[float, str]] = {}
-    for pair in ((first, second) for first in shown for second in shown if first != second):
-        value = findings["winrate", pair].value
-        known = value if isinstance(value, Interval) else None
-        cells[pair] = (2 * known.estimate - 1 if known else 0.0, format_estimate(known))
-    for (first, second), bounds in leading.items():
-        cells[first, second] = (0.0, format_bounds(bounds.low, bounds.high))
-        cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
-    grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
-    shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
+    cells = {of: each for (name, of), each in findings.items() if name == "winrate" and len(of) == 2}
+    if not cells:
+        return None
+    shades, texts = [[0.0] * len(shown) for _ in shown], [[""] * len(shown) for _ in shown]
+    for (row, first), (column, second) in product(enumerate(shown), repeat=2):
+        if first != second:
+            mark = Mark("", cells[first, second])
+            shades[row][column] = 0.0 if mark.estimate is None else 2 * mark.estimate - 1
+            texts[row][column] = mark.text.partition(" ")[0]
     rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
-    if leading:
+    if any(each.bounds for each in cells.values()):
         notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
     if len(shown) < len(systems):
         notes.append(f"Shown are the best {format_count(len(shown))} of {format_count(len(systems), 'system')}.")
@@ -681,7 +586,7 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
     return "Who beats whom", [panel], notes
 
 
-def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _items(_: Results, findings: Findings) -> Drawn | None:
     """Return the pass rate of each item of a checklist."""
     rates: dict[str, list[Finding]] = {}
     for each in findings.values():
@@ -691,15 +596,15 @@ def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a resu
         return None
     names, notes = list(rates), []
     if len(names) > MOST_ITEMS:
-        passed = {name: [Mark.of(each, "").estimate for each in own] for name, own in rates.items()}
-        least = {name: min(math.inf if each is None else each for each in own) for name, own in passed.items()}
-        names = sorted(names, key=lambda name: least[name])[:MOST_ITEMS]
+        passed = {name: [Mark("", each).estimate for each in own] for name, own in rates.items()}
+        names.sort(key=lambda name: min(math.inf if each is None else each for each in passed[name]))
+        names = names[:MOST_ITEMS]
         notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
     rows = [mark for name in names for mark in _score_marks(name, rates[name])]
     return "Pass rate of each item", [Marks("pass rate", rows)], notes
 
 
-def _levels(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _levels(results: Results, _: Findings) -> Drawn | None:
     """Return how often each level was selected, the best first, and how often none."""
     by_levels: dict[tuple[str, ...], list[Outcomes]] = {}
     for each in _outcomes(results):
@@ -746,7 +651,7 @@ def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
                 continue
             heading = ", ".join(filter(None, (phrase, score.strip("."))))
             whose = ", ".join(filter(None, (" – ".join(each.of), rest[1:].replace("_vs_", " – "))))
-            marks.setdefault(axis.label, []).append(Mark.of(each, whose or heading, heading if whose else ""))
+            marks.setdefault(axis.label, []).append(Mark(whose or heading, each, heading if whose else ""))
             break
     panels: list[Panel] = []
     for label, axis in axes.items():
@@ -757,7 +662,7 @@ def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
     return (title, panels, []) if panels else None
 
 
-def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
+def _gold(results: Results, _findings: Findings) -> Drawn | None:
     """Return matrices of what people say against what was selected, one per set of labels."""
     systems: Sequence[str] = getattr(results, "systems", ())
     sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
@@ -780,52 +685,32 @@ def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - 
     return ("Verdicts against gold", panels, [note]) if panels else None
 
 
-def _calibration(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """Return the probabilities that judges gave to what they selected, against how often people say the same."""
-    level = results.parameters["level"]
-    return _curves(
-        (name, confidences_of(asked, Categories(criterion), level=level))
-        for name, (criterion, asked) in _labelled(results).items()
-    )
-
-
-def _curves(stated: Iterable[tuple[str, Calibration | Missing]]) -> Drawn | None:
-    known = [(name, each) for name, each in stated if not isinstance(each, Missing)]
-    if not known:
-        return None
+def _calibration(results: Results, _: Findings) -> Drawn | None:
+    """Return how often people say the same as votes of each stated probability."""
+    labelled, level = _labelled(results), results.parameters["level"]
     panels: list[Panel] = []
-    notes = ["On the dashed line, what is said with 80 % comes true in 80 %."]
-    for name, each in known:
-        panels.append(Curve(name, [(one.mean_confidence, one.accuracy, one.n) for one in each.bins]))
-        error = format_number(each.expected_calibration_error)
-        notes.append(f"{name}: {format_count(each.n, 'vote')}, calibration error {error}.")
-    notes.append(f"Lines: {format_level(known[0][1].level)} intervals over clusters.")
-    return "Calibration against gold", panels, notes
+    notes = ["Of what is said with a probability of 80 % (the grey tick), gold should confirm 80 %."]
+    for name, (criterion, asked) in labelled.items():
+        found = confidences_of(asked, Categories(criterion), level=level)
+        if isinstance(found, Missing):
+            continue
+        rows = [
+            Mark(
+                f"{format_number(each.mean_confidence)} (n = {format_count(each.n)})",
+                Finding(name, (), each.accuracy, "score", each.n),
+                stated=each.mean_confidence,
+            )
+            for each in found.bins
+        ]
+        panels.append(Marks("share that gold confirms", rows, title=f"{name}, by the probability stated"))
+        error = format_number(found.expected_calibration_error)
+        notes.append(f"{name}: {format_count(found.n, 'vote')}, calibration error {error}.")
+    return ("Calibration against gold", panels, notes) if panels else None
 
 
-def _report_findings(report: Any) -> Iterator[Finding]:  # noqa: ANN401 - a report of the layer above
-    """Yield the numbers of a report on judges, of each judge on each criterion."""
-    for (_, axis, path, _), each in product(MEASURES, report.results):
-        own = "." in path and not path.startswith("pairs.")
-        value = measure_at(each, path) if own else None
-        if value is not None:
-            yield Finding(f"{each.criterion}.{path}", (each.judge_id,), value, axis.kind, each.num_instances)
-    for each in report.agreements:
-        for pair in each.pairs:
-            name = f"{each.criterion}.pairs.cohen_kappa"
-            yield Finding(name, (pair.first, pair.second), pair.cohen_kappa, "number")
-
-
-def _report_pictures(report: Any, kind: str) -> Drawn | None:  # noqa: ANN401 - as above
-    if kind == "calibration":
-        return _curves((f"{each.criterion}, {each.judge_id}", each.confidences) for each in report.results)
-    return _panels_by_name(kind, _report_findings(report)) if kind in {"flips", "agreement"} else None
-
-
-KINDS: Final[Mapping[str, Callable[[Any, Findings], Drawn | None]]] = {
+KINDS: Final[Mapping[str, Callable[[Results, Findings], Drawn | None]]] = {
     "scores": _scores,
     "winrates": _winrates,
-    "ranks": _ranks,
     "matrix": _matrix,
     "items": _items,
     "levels": _levels,
@@ -837,25 +722,21 @@ KINDS: Final[Mapping[str, Callable[[Any, Findings], Drawn | None]]] = {
 """The kinds of pictures, in the order in which they are shown."""
 
 
-def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Picture]:  # noqa: ANN401 - as in plot
-    """Make the pictures that a result can give, of all kinds or of some; nothing is drawn yet.
+def pictures_of(results: object, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Picture]:
+    """Yield the pictures of a result, of all kinds or of some, as far as it has them; nothing is drawn yet.
 
     Args:
-        results: A result of any kind, or a report on the reliability of judges; anything else gives no picture.
-        kinds: Of :data:`KINDS`.
+        results: A result of any kind; other objects have no pictures.
+        kinds: Names in :data:`KINDS`.
     """
-    if isinstance(results, Results):
-        findings = {(each.name, each.of): each for each in results.findings()}
-        found, about = ((kind, KINDS[kind](results, findings)) for kind in kinds), _about(results)
-    elif hasattr(results, "agreements"):
-        found = ((kind, _report_pictures(results, kind)) for kind in kinds)
-        about = f"n = {format_count(results.parameters['n'], 'row')}; {results.unscored_counts}."
-    else:
+    if not isinstance(results, Results):
         return
-    for kind, drawn in found:
+    findings = {(each.name, each.of): each for each in results.findings()}
+    for kind in kinds:
+        drawn = KINDS[kind](results, findings)
         if drawn is not None:
             title, panels, notes = drawn
-            caption = " ".join([f"{title}.", *notes, *_notes(panels), about])
+            caption = " ".join([f"{title}.", *notes, *_notes(panels), _about(results)])
             yield Picture(kind, visible_line(title), visible_line(caption), panels)
 
 
@@ -871,28 +752,27 @@ def _about(results: Results) -> str:
 def _notes(panels: Sequence[Panel]) -> Iterator[str]:
     """Explain intervals and hatched bars, and list the rows that are left out."""
     marks = [mark for panel in panels if isinstance(panel, Marks) for mark in panel.rows]
-    found = [mark.finding for mark in marks if mark.finding is not None]
-    values = (getattr(each.value, "interval", each.value) for each in found)
+    values = (getattr(mark.finding.value, "interval", mark.finding.value) for mark in marks)
     intervals = [value for value in values if isinstance(value, Interval)]
     if intervals:
         methods = ", ".join(dict.fromkeys(each.method.replace("_", " ") for each in intervals))
-        counts = sorted({each.n for each in found if each.n is not None})
+        counts = sorted({mark.finding.n for mark in marks if mark.finding.n is not None})
         span = " to ".join(dict.fromkeys(map(format_count, (counts[0], counts[-1])))) if counts else ""
         rest = f", on {span} each" if counts else ""
         yield f"Points are estimates, lines {format_level(intervals[0].level)} intervals ({methods}){rest}."
-    if any(mark.bounds is not None for mark in marks):
+    if any(mark.finding.bounds is not None for mark in marks):
         yield BOUNDS_NOTE
     for panel in panels:
         if isinstance(panel, (Marks, Shares)) and len(panel.rows) > MOST_ROWS:
             yield f"Shown are the first {format_count(MOST_ROWS)} of {format_count(len(panel.rows), 'row')}."
 
 
-def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> CaptionedFigure:  # noqa: ANN401 - of any kind
+def plot(results: Results, kind: str | None = None, path: str | Path | None = None) -> CaptionedFigure:
     """Draw a picture of a result for a paper, by matplotlib.
 
     Args:
-        results: A result of any kind, or a report on the reliability of judges.
-        kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
+        results: A result of any kind.
+        kind: ``scores``, ``winrates``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
             ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
         path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
 
@@ -911,9 +791,9 @@ def plot(results: Any, kind: str | None = None, path: str | Path | None = None) 
     if picture is None:
         able = ", ".join(repr(each.kind) for each in pictures_of(results))
         raise InvalidInputError(
-            f"this {type(results).__name__} has nothing to show as {kind!r}; it has the pictures {able}"
+            f"this result has nothing to show as {kind!r}; it has the pictures {able}"
             if able
-            else f"a {type(results).__name__} of this kind has nothing that can be drawn"
+            else "a result of this kind has nothing that can be drawn"
         )
     figure = picture.figure()
     if path is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Finding, Reported, known, leading_bounds, measure, measures_table
+from evenhand.results.measures import Column, Finding, Reported, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
@@ -272,21 +272,15 @@ def compare(
         moved = values[named][:, 0] - values[named][:, 1]
         found[named] = GroupDifference(
             difference=known(pair.difference, "no row has both scores"),
-            p_value=Missing("no row has both scores") if pair.test is None else pair.test.adjusted_p_value,
+            p_value=known(pair.p_value, "no row has both scores"),
             test=_test(pair, values[named], levels[named]),
             higher=int((moved > 0).sum()),
             lower=int((moved < 0).sum()),
             same=known(same, "no row has both selections"),
-            n_compared=pair.n_paired,
+            n_compared=pair.n_compared,
             n_set_aside=pair.n_set_aside,
             n_unmatched=len(keys[named]) - len(own),
-            bounds=leading_bounds(
-                pair.difference,
-                pair.if_unscored_low,
-                pair.if_unscored_high,
-                n=pair.n_paired,
-                set_aside=pair.n_set_aside,
-            ),
+            bounds=pair.unscored_bounds,
             score_range=bounds[named],
         )
     return RunComparison(groups, found, float(level_over(())))

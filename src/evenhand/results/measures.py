@@ -40,7 +40,7 @@ from evenhand.numbers import (
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import IntArray, VoteColumns
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnscoredBounds, mean_leads
+from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.votes import Usage, Verdict
 
 Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
@@ -527,25 +527,6 @@ def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...
     prefix = f"{name}." if name else ""
     yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
     yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
-
-
-def leading_bounds(
-    difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
-) -> UnscoredBounds | None:
-    """Return the leading bounds of a difference, if unscored votes could make its mean misleading; else None.
-
-    Args:
-        difference: Over the rows that both have a score on.
-        low: The least that is possible if every vote had been scored.
-        high: The greatest.
-        n: The number of rows on which both have a score.
-        set_aside: The number of rows on which only one has; the interval around the bounds extends as far beyond them
-            as the difference's.
-    """
-    if difference is None or low is None or high is None or mean_leads(difference, low, high):
-        return None
-    below, above = difference.estimate - difference.low, difference.high - difference.estimate
-    return UnscoredBounds(low, high, low - below, high + above, set_aside / (n + set_aside))
 
 
 def reported_difference(

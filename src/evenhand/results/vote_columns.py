@@ -30,7 +30,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import (
     WITHHELD,
     Completion,
-    EarlyStop,
     Match,
     MatchKind,
     Prompts,
@@ -39,7 +38,6 @@ from evenhand.votes import (
     Usage,
     Verdict,
     Vote,
-    is_always_drawn,
 )
 
 if TYPE_CHECKING:
@@ -186,10 +184,6 @@ def _read_prompts(written: str) -> Prompts:
     return Prompts(json.loads(written))
 
 
-def _read_confidence(written: str) -> float | str:
-    return float(written) if written[:1].isdigit() else written
-
-
 SHOWN: Final = (
     VoteField("judge_id", "string"),
     VoteField("order", "int32[]", write=list, read=tuple),
@@ -212,7 +206,7 @@ SHOWN: Final = (
     VoteField("prompt_tokens", "int64", "usage"),
     VoteField("completion_tokens", "int64", "usage"),
     VoteField("cost", "float64", "usage"),
-    VoteField("draws_planned", "int64", "early_stop", "planned"),
+    VoteField("draws_planned", "int64"),
 )
 """The columns that records show."""
 
@@ -236,7 +230,6 @@ FIELDS: Final = (
     VoteField("match_index", "int64", "match", "index"),
     VoteField("match_reason", "string", "match", "reason"),
     VoteField(PROMPTS, "string", write=_written_prompts, read=_read_prompts),
-    VoteField("stop_confidence", "string", "early_stop", "confidence", str, _read_confidence),
 )
 """All that a vote consists of."""
 
@@ -261,7 +254,7 @@ _TYPES: Final = {
 _COLUMNS: Final = {field.name: field.getter() for field in FIELDS}
 _PARTS: Final = {
     part: [(field.name, field.field, field.read) for field in FIELDS if field.part == part and field.field != "replied"]
-    for part in ("", "usage", "completion", "match", "early_stop")
+    for part in ("", "usage", "completion", "match")
 }
 
 
@@ -290,7 +283,6 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
         usage=Usage(**held("usage")),
         completion=_completion(**held("completion")) if row["replied"] and "reasoning" in row else None,
         match=row["match_kind"] and Match(**held("match")),
-        early_stop=row["draws_planned"] and EarlyStop(**held("early_stop")),
     )
 
 
@@ -472,9 +464,17 @@ NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
 _WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
 _USAGE: Final = [field for field in FIELDS if field.part == "usage" and field.type == "int64"]
 _NUMBERS: Final = ("na", "reasks", "cost_at_risk", *(field.name for field in _USAGE))
-_EARLY_STOP: Final = ("sample", "draws_planned", "stop_confidence")
 
-OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_EARLY_STOP)
+OF_VOTES: Final = (
+    "judge_id",
+    "selected_index",
+    "unscored_reason",
+    "match_kind",
+    "cost",
+    *_NUMBERS,
+    "sample",
+    "draws_planned",
+)
 """The columns that say of votes what measures need."""
 
 _OF_VERDICT: Final = ("na", "unscored_reason", "agreement", "spread", "position_consistent")
@@ -499,16 +499,6 @@ def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
     """Return the place of each text of a column among names; -1 if there is none."""
     places = pc.index_in(column.cast("string"), value_set=pyarrow.array(names, type=pyarrow.string()))
     return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int16)
-
-
-def _always_drawn(votes: pyarrow.Table) -> BoolArray:
-    """Return, for each vote of a table, whether it is cast in any case."""
-    always = np.ones(len(votes), dtype=bool)
-    early = np.flatnonzero(votes.column("draws_planned").is_valid().to_numpy())
-    for place, row in zip(early, votes.select(_EARLY_STOP).take(early).to_pylist(), strict=True):
-        confidence: Any = row["stop_confidence"] and _read_confidence(row["stop_confidence"])
-        always[place] = is_always_drawn(row["sample"], EarlyStop(planned=row["draws_planned"], confidence=confidence))
-    return always
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,6 +546,7 @@ class VoteColumns:
         for name in numbers.keys() & set(cast.column_names):
             given = numbers_of(cast.column(name))
             numbers[name] = np.where(np.isnan(given), 0.0, given)
+        planned = numbers_of(cast.column("draws_planned"))
         return cls(
             n=int(cells.max(initial=-1)) + 1,
             question=cast.column(CELL).to_numpy(),
@@ -563,7 +554,7 @@ class VoteColumns:
             na=numbers["na"] > 0,
             reason=codes_of(cast.column("unscored_reason"), REASONS),
             kind=codes_of(cast.column("match_kind"), KINDS),
-            always=_always_drawn(cast),
+            always=np.isnan(planned) | (numbers_of(cast.column("sample")) % planned < np.clip(planned - 1, 1, 2)),
             reasks=numbers["reasks"].astype(np.int32),
             usage=np.stack([numbers[field.name] for field in _USAGE], axis=1).astype(np.int64),
             cost=numbers_of(cast.column("cost")),

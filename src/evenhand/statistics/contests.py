@@ -229,21 +229,15 @@ class WinRate:
     """The record of a system.
 
     Attributes:
-        system: Its name.
         win_rate: Weighted mean score, a tie counting half; None without a scored contest.
         contests: Scored contests.
-        wins: Of these, with a score above one half.
-        ties: With a score of exactly one half.
-        losses: With a score below one half.
+        ties: Scored contests with a score of one half.
         unscored: Contests without a score; they are in no other number.
     """
 
-    system: str
     win_rate: Interval | None
     contests: int
-    wins: int
     ties: int
-    losses: int
     unscored: int
 
 
@@ -258,15 +252,14 @@ def win_rates(contests: Contests, *, level: Level = 0.95) -> tuple[WinRate, ...]
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
     >>> record = win_rates(contests)[0]
-    >>> record.win_rate.estimate, record.wins, record.ties, record.losses, record.unscored
-    (0.75, 1, 1, 0, 1)
+    >>> record.win_rate.estimate, record.contests, record.ties, record.unscored
+    (0.75, 2, 1, 1)
     """
-    rates = win_rate_intervals(*contests.meetings.by_system, level=level)
     records = []
-    for system, name in enumerate(contests.systems):
-        own = np.concatenate([contests.score[contests.first == system], 1 - contests.score[contests.second == system]])
-        wins, ties, losses = (int(np.sum(test)) for test in (own > 0.5, own == 0.5, own < 0.5))
-        records.append(WinRate(name, rates[system], wins + ties + losses, wins, ties, losses, int(np.isnan(own).sum())))
+    for system, rate in enumerate(win_rate_intervals(*contests.meetings.by_system, level=level)):
+        own = contests.score[(contests.first == system) | (contests.second == system)]
+        unscored = int(np.isnan(own).sum())
+        records.append(WinRate(rate, len(own) - unscored, int((own == 0.5).sum()), unscored))
     return tuple(records)
 
 

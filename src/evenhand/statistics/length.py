@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
 from evenhand.statistics.strengths import (
     LogitOutcomes,
     NotFinite,
-    Parameter,
     Ties,
     expected_win_rates,
     fit_logit,
@@ -29,7 +29,8 @@ class LengthControlled:
 
     Attributes:
         win_rates: One per system; None if there is a reason, or the system has no usable contest.
-        length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length.
+        length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length;
+            missing if there is a reason.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
         reason: The reason why nothing is identified; None when it is.
         contests: Contests with a score and a length difference.
@@ -37,7 +38,7 @@ class LengthControlled:
     """
 
     win_rates: tuple[Interval | None, ...]
-    length_effect: Parameter
+    length_effect: Interval | Missing
     scale: float | None
     reason: str | None
     contests: int
@@ -85,7 +86,7 @@ def length_controlled_win_rates(
         found = fit_logit(LogitOutcomes.of(design, used.score, used.cluster, ties=False))
         reason, fit = (_REASONS[found], None) if isinstance(found, str) else (None, found)
     rates: dict[int, Interval] = {}
-    effect = None
+    effect: Interval | Missing = Missing(reason or "")
     if fit is not None:
         meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
         weights = meetings / meetings.sum(axis=1, keepdims=True)
@@ -94,7 +95,7 @@ def length_controlled_win_rates(
         effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
     return LengthControlled(
         win_rates=tuple(map(rates.get, range(len(contests.systems)))),
-        length_effect=Parameter(effect, reason),
+        length_effect=effect,
         scale=scale or None,
         reason=reason,
         contests=len(used),
@@ -151,10 +152,10 @@ class VerbositySlope:
         level: The level of the intervals.
     """
 
-    slope: Parameter
-    win_probability_at_double: Parameter
-    quality_effect: Parameter | None
-    position_effect: Parameter | None
+    slope: Interval | Missing
+    win_probability_at_double: Interval | Missing
+    quality_effect: Interval | Missing | None
+    position_effect: Interval | Missing | None
     reason: str | None
     contests: int
     unused: int
@@ -228,7 +229,7 @@ def verbosity_slope(
     Twice as long (lengths 3 and 1 count as 4 and 2) wins 3 of 4 however named: the log-odds are log 3 = λ log 2.
 
     >>> found = verbosity_slope([1, 1, 0, 1, 0, 0, 1, 0], [[3, 1]] * 4 + [[1, 3]] * 4)
-    >>> round(found.win_probability_at_double.interval.estimate, 4), round(found.slope.interval.estimate, 4)
+    >>> round(found.win_probability_at_double.estimate, 4), round(found.slope.estimate, 4)
     (0.75, 1.585)
     """
     won, long = np.asarray(score, dtype=float), np.asarray(lengths, dtype=float)
@@ -251,9 +252,9 @@ def verbosity_slope(
         found = fit_logit(LogitOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
         reason, fit = (_REASONS[found], None) if isinstance(found, str) else (None, found)
 
-    def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Parameter:
+    def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Interval | Missing:
         slope = scale * np.eye(design.shape[1])[place]
-        return Parameter(None if fit is None else fit.interval(slope, level, transform=transform), reason)
+        return Missing(reason or "") if fit is None else fit.interval(slope, level, transform=transform)
 
     effects = {name: parameter(place) for place, name in enumerate(columns)}
     return VerbositySlope(

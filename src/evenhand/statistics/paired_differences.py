@@ -19,8 +19,10 @@ from evenhand.statistics.intervals import (
     Interval,
     IntervalLevel,
     Level,
+    UnscoredBounds,
     bets_on,
     cluster_sums,
+    mean_leads,
     ratio_intervals,
 )
 from evenhand.statistics.strengths import StrengthModel
@@ -158,24 +160,43 @@ class PairedDifference:
     """One system's score less another's, over the rows on which both have one.
 
     Attributes:
-        first: The place of the one system among the columns.
-        second: That of the other.
-        n_paired: Rows on which both have a score.
-        n_set_aside: Rows on which only one of them has.
-        difference: The mean of (score of the first - score of the second), in [-1, 1]; None without such a row.
-        test: That it is 0; its ``adjusted_p_value`` holds over the whole family. None without such a row.
-        if_unscored_low: The least that the difference of the means over all rows could be if everything had been read.
-        if_unscored_high: The greatest. Both equal the difference where everything was read, and are None without a row.
+        score: The name of the score, such as that of a criterion; empty if it has none.
+        first: The system from which the other is subtracted.
+        second: The other system.
+        difference: The mean of (score of the first - score of the second); None without such a row.
+        test: The test that it is 0, adjusted by Holm over the whole family; None without such a row.
+        n_compared: Rows on which both systems have a score.
+        n_set_aside: Rows on which only one of the systems has a score.
+        if_unscored_low: The least possible difference of the means over all rows if every vote had been scored.
+        if_unscored_high: The greatest. Both equal the difference if every vote was scored, and are None without a row.
     """
 
-    first: int
-    second: int
-    n_paired: int
-    n_set_aside: int
+    score: str
+    first: str
+    second: str
     difference: Interval | None
     test: DifferenceTest | None
+    n_compared: int
+    n_set_aside: int
     if_unscored_low: float | None
     if_unscored_high: float | None
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of no difference, corrected over the whole family; None without a test."""
+        return None if self.test is None else self.test.adjusted_p_value
+
+    @property
+    def unscored_bounds(self) -> UnscoredBounds | None:
+        """The bounds that lead, if unscored votes could make the difference misleading; else None.
+
+        Their interval extends as far beyond them as that of the difference.
+        """
+        known, low, high = self.difference, self.if_unscored_low, self.if_unscored_high
+        if known is None or low is None or high is None or mean_leads(known, low, high):
+            return None
+        limits = low - (known.estimate - known.low), high + (known.high - known.estimate)
+        return UnscoredBounds(low, high, *limits, self.n_set_aside / (self.n_compared + self.n_set_aside))
 
 
 def paired_differences(
@@ -185,6 +206,8 @@ def paired_differences(
     high: ArrayLike | None = None,
     level: Level = 0.95,
     bounds: tuple[float, float] = (0.0, 1.0),
+    systems: Sequence[str] = (),
+    score: str = "",
 ) -> tuple[PairedDifference, ...]:
     r"""Compare every two systems by their scores on the same rows.
 
@@ -205,6 +228,8 @@ def paired_differences(
         high: The greatest.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
         bounds: The least and the greatest that a score can be; a difference goes as far as they are apart.
+        systems: The names of the systems; by default the places of their columns.
+        score: The name of the score.
 
     Returns:
         One per pair, the first system before the second in the order of the columns.
@@ -216,7 +241,7 @@ def paired_differences(
 
     >>> nan = float("nan")
     >>> (pair,) = paired_differences([[1, 0], [1, 0], [1, 0], [1, 0], [1, 1], [1, nan]])
-    >>> pair.n_paired, pair.n_set_aside, pair.difference.estimate, pair.test.p_value  # 2 of 2^4 signs
+    >>> pair.n_compared, pair.n_set_aside, pair.difference.estimate, pair.test.p_value  # 2 of 2^4 signs
     (5, 1, 0.8, 0.125)
     >>> round(pair.if_unscored_low, 3), round(pair.if_unscored_high, 3)  # (4 + 0) / 6, (4 + 1) / 6
     (0.667, 0.833)
@@ -226,7 +251,7 @@ def paired_differences(
     least = np.where(missing, bounds[0], table) if low is None else np.asarray(low, dtype=float)
     most = np.where(missing, bounds[1], table) if high is None else np.asarray(high, dtype=float)
     columns, least, most = (np.asfortranarray(each) for each in (table, least, most))
-    found = []
+    found, names = [], systems or [str(place) for place in range(table.shape[1])]
     for i, j in combinations(range(table.shape[1]), 2):
         differences = columns[:, i] - columns[:, j]
         both = ~np.isnan(differences)
@@ -235,9 +260,9 @@ def paired_differences(
             float((mine[applies, i] - theirs[applies, j]).mean()) if applies.any() else None
             for mine, theirs in ((least, most), (most, least))
         ]
-        n_paired, n_either = int(both.sum()), int((~(missing[:, i] & missing[:, j])).sum())
         inferred = _inferred(differences[both], labels[both], over, bounds[1] - bounds[0])
-        found.append(PairedDifference(i, j, n_paired, n_either - n_paired, *inferred, *limits))
+        counts = int(both.sum()), int((missing[:, i] != missing[:, j]).sum())
+        found.append(PairedDifference(score, names[i], names[j], *inferred, *counts, *limits))
     return over_one_family(found)
 
 

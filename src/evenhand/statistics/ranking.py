@@ -5,62 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, rate_against_each, win_rates
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, cluster_resamples, mean_intervals
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
-from evenhand.statistics.strengths import NO_CONTEST, Parameter, Strength, StrengthModel, fit_strengths
+from evenhand.statistics.strengths import NO_CONTEST, StrengthModel, fit_strengths
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
 """The reason for missing model estimates if intervals are to hold at any time."""
 
-NOT_ALL_MET = "not every two systems met, and strengths are of a sample of a fixed size"
+NOT_DRAWN = "nothing was resampled, or no resample scores every system"
+
+ALL_MET = "all systems met equally often, or count alike"
 
 STRENGTH_TOLERANCE = 1e-6
 """Strengths nearer to each other are equal: what the optimiser leaves of a difference is below it."""
 
 
-@dataclass(frozen=True)
-class Rank:
-    """The rank of a system, by win rate or strength, with the range of ranks.
-
-    Attributes:
-        system: Its name.
-        rank: 1 + the number of systems with a higher win rate, or strength; None if there is a reason.
-        low: Best rank that the tests leave open; None as ``rank``.
-        high: Worst rank that the tests leave open; None as ``rank``.
-        expected: Mean rank over the resamples, equals sharing theirs; None without a rank, or without a resample in
-            which every ranked system is scored.
-        first: Share of the resamples in which no system stands higher; None as ``expected``.
-        mean_rank: See :func:`mean_ranks`.
-        reason: The reason why there is no rank; None when there is one.
-    """
-
-    system: str
-    rank: int | None
-    low: int | None
-    high: int | None
-    expected: float | None
-    first: float | None
-    mean_rank: Interval | None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Standing:
+class _Standing(NamedTuple):
     """The quantity by which systems are ranked.
 
     Attributes:
         systems: The systems that have a rank.
-        values: One per such system.
-        draws: Shape (draws, systems): what the values might have been.
-        mean_ranks: One per system of all.
+        values: One value per such system.
+        draws: Shape (draws, systems): other values that the data could have given.
         reasons: System -> why it has no rank.
         tolerance: Values nearer to each other are equal.
     """
@@ -68,19 +44,17 @@ class _Standing:
     systems: Sequence[int]
     values: FloatArray
     draws: FloatArray
-    mean_ranks: Sequence[Interval | None]
     reasons: dict[int, str]
     tolerance: float = 1e-9
 
-    def ranks(self, names: Sequence[str], pairs: Sequence[PairComparison], level: float) -> list[Rank]:
-        """Return one per system.
+    def ranks(self, names: Sequence[str], pairs: Sequence[PairComparison], level: float) -> list[dict[str, Any]]:
+        """Return the rank of each system, its range and its mean over the draws, by the names of `SystemRanking`.
 
         The interval goes from 1 + the number of systems that are significantly better to k - the number that are
         significantly worse, by the corrected tests: with probability ``level`` all intervals together hold the true
         ranks. The ranks of resampled prompts (drawn with replacement, all contests of a prompt together), or of drawn
-        strengths, are summarised by their mean and by how often a system comes first. Their quantiles are not an
-        interval: among systems nearly equal they held the true rank of the best in 86 % of simulated data sets instead
-        of 95 %.
+        strengths, are summarised by their mean. Their quantiles are not an interval: among systems nearly equal they
+        held the true rank of the best in 86 % of simulated data sets instead of 95 %.
 
         Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024); Hall and
         Miller, Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37 (2009).
@@ -93,28 +67,22 @@ class _Standing:
                 ahead = difference.estimate > 0
                 worse[pair.first if ahead else pair.second] += 1
                 better[pair.second if ahead else pair.first] += 1
-        found = {
-            system: Rank(names[system], None, None, None, None, None, None, reason)
-            for system, reason in self.reasons.items()
+        kinds = ("rank", "rank_low", "rank_high", "expected_rank")
+        found: dict[int, dict[str, Any]] = {
+            system: dict.fromkeys(kinds, Missing(reason)) for system, reason in self.reasons.items()
         }
         observed = rankdata(-steps(self.values, self.tolerance), method="min")
         drawn = steps(self.draws)
         for place, system in enumerate(self.systems):
             own, name = drawn[:, [place]], names[system]
             above, equal = (drawn > own).sum(axis=1), (drawn == own).sum(axis=1)
-            found[system] = Rank(
-                name,
-                int(observed[place]),
-                low=1 + better[name],
-                high=len(self.systems) - worse[name],
-                expected=float(np.mean(above + (equal + 1) / 2)) if len(drawn) else None,
-                first=float(np.mean(own[:, 0] == drawn.max(axis=1))) if len(drawn) else None,
-                mean_rank=self.mean_ranks[system],
-            )
+            expected = float(np.mean(above + (equal + 1) / 2)) if len(drawn) else Missing(NOT_DRAWN)
+            limits = 1 + better[name], len(self.systems) - worse[name]
+            found[system] = dict(zip(kinds, (int(observed[place]), *limits, expected), strict=True))
         return [found[system] for system in range(len(names))]
 
 
-def _by_win_rate(contests: Contests, level: Level, resamples: int, seed: int) -> _Standing:
+def _by_win_rate(contests: Contests, resamples: int, seed: int) -> _Standing:
     scores, counts = contests.meetings.by_system
     ranked = np.flatnonzero(counts.sum(axis=0))
     reasons = dict.fromkeys(set(range(len(contests.systems))) - set(ranked.tolist()), NO_CONTEST)
@@ -124,43 +92,34 @@ def _by_win_rate(contests: Contests, level: Level, resamples: int, seed: int) ->
         drawn = np.concatenate([_rates(block @ scores[:, ranked], block @ counts[:, ranked]) for block in blocks])
         drawn = drawn[~np.isnan(drawn).any(axis=1)]
     rates = _rates(scores.sum(axis=0), counts.sum(axis=0))[ranked]
-    return _Standing(ranked.tolist(), rates, drawn, _mean_ranks_of(contests, level), reasons)
+    return _Standing(ranked.tolist(), rates, drawn, reasons)
 
 
-def _by_strength(contests: Contests, model: StrengthModel, level: Level, resamples: int, seed: int) -> _Standing:
+def _by_strength(model: StrengthModel, resamples: int, seed: int) -> _Standing:
     """Rank by strength, for designs that are not balanced.
 
-    A win rate over opponents that are stronger than another's says nothing of who is better: against a baseline the
+    A win rate over opponents that are stronger than another's does not show who is better: against a baseline the
     baseline's own is over all the others, and in a Swiss design every one is drawn towards one half.
-
-    On a prompt on which not all systems met, ranks would be over unequal opponents: where no prompt is complete, the
-    mean rank is the one that strengths expect, ``1 + (k - 1)(1 - p)``, with p the win rate against all k - 1 others by
-    the model: 1 and the mean number of systems that win on a prompt.
     """
-    within = list(_mean_ranks_of(contests, level))
-    if not any(within):
-        others = len(model.placed) - 1
-        for system, rate in zip(model.placed, model.field_win_rates, strict=True):
-            within[system] = rate.subtracted_from(1.0).on_scale(1.0, others)
-    reasons = {place: each.reason for place, each in enumerate(model.strengths) if each.reason is not None}
-    draws = model.draws(resamples, seed)
-    return _Standing(model.placed, model.log_strengths, draws, within, reasons, STRENGTH_TOLERANCE)
+    reasons = {place: each.reason for place, each in enumerate(model.strengths) if isinstance(each, Missing)}
+    return _Standing(model.placed, model.log_strengths, model.draws(resamples, seed), reasons, STRENGTH_TOLERANCE)
 
 
 def _at_any_time(
-    contests: Contests, records: Sequence[WinRate], pairs: Sequence[PairComparison], level: Level
+    systems: Sequence[str], rates: Sequence[Interval | None], pairs: Sequence[PairComparison]
 ) -> _Standing:
     """Rank by the mean rate against the others, with equal weights, at any moment of a growing sample.
 
     Nothing is resampled. Where not every two systems met there are no ranks: the means are over other opponents.
     """
-    placed = [place for place, record in enumerate(records) if record.win_rate is not None]
-    names = {contests.systems[place] for place in placed}
+    placed = [place for place, rate in enumerate(rates) if rate is not None]
+    names = {systems[place] for place in placed}
     all_met = all(pair.contests for pair in pairs if {pair.first, pair.second} <= names)
+    reason = NO_CONTEST if all_met else "not every two systems met, and strengths are of a sample of a fixed size"
     placed = placed if all_met else []
-    reasons = dict.fromkeys(set(range(len(records))) - set(placed), NO_CONTEST if all_met else NOT_ALL_MET)
-    values = np.array([record.win_rate.estimate for record in records if record.win_rate is not None and all_met])
-    return _Standing(placed, values, np.empty((0, len(placed))), _mean_ranks_of(contests, level), reasons)
+    values = np.array([rate.estimate for rate in rates if rate is not None and all_met])
+    reasons = dict.fromkeys(set(range(len(systems))) - set(placed), reason)
+    return _Standing(placed, values, np.empty((0, len(placed))), reasons)
 
 
 def _rates(scores: FloatArray, counts: FloatArray) -> FloatArray:
@@ -228,32 +187,56 @@ def mean_ranks(
     return tuple(found)
 
 
-def _mean_ranks_of(contests: Contests, level: Level) -> tuple[Interval | None, ...]:
-    """Compute the mean ranks over single prompts, and over the clusters of the prompts."""
+def _mean_ranks_of(contests: Contests, model: StrengthModel | None, level: Level) -> dict[int, Interval | None]:
+    """Compute the mean ranks over single prompts, and over the clusters of the prompts.
+
+    On a prompt on which not all systems met, ranks would be over unequal opponents: where no prompt is complete, the
+    mean rank is the one that strengths expect, ``1 + (k - 1)(1 - p)``, with p the win rate against all k - 1 others by
+    the model: 1 and the mean number of systems that win on a prompt.
+    """
     held = contests.by_prompt.meetings
-    return mean_ranks(*held.by_system, balanced=held.balanced, level=contests.prompt_level(level))
+    within = mean_ranks(*held.by_system, balanced=held.balanced, level=contests.prompt_level(level))
+    if any(within) or model is None:
+        return dict(enumerate(within))
+    expected = zip(model.placed, model.field_win_rates, strict=True)
+    return {system: rate.subtracted_from(1.0).on_scale(1.0, len(model.placed) - 1) for system, rate in expected}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SystemRanking:
-    """The results of one system.
+    """The results of one system. A missing number gives the reason.
 
     Attributes:
         system: Its name.
-        record: Win rate and counts.
-        rank: With its interval.
-        strength: Davidson's log-strength, or why it has none.
-        length_controlled_win_rate: None when not asked for, or not identified.
-        field_win_rate: Where not all met equally often: the win rate that the model expects against all the others,
-            each once in both orders. None in a balanced design, whose win rates are just that, and without a rank.
+        winrate: The mean score, a tie counting half; where it is to hold at any time, the mean of the rates against
+            each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
+        contests: Contests, scored or not.
+        ties: Scored contests without a winner.
+        num_unscored: Contests without a score.
+        rank: 1 + the number of systems with a higher win rate, or strength.
+        rank_low: The best rank that the tests leave open.
+        rank_high: The worst rank that the tests leave open.
+        expected_rank: The mean rank over the resamples, equals sharing theirs.
+        mean_rank: See :func:`mean_ranks`; without a complete prompt the one that strengths expect.
+        strength: Davidson's log-strength.
+        field_winrate: Where not all met equally often: the win rate that the model expects against all the others,
+            each once in both orders.
+        length_controlled_winrate: The win rate as it would be if all responses were equally long.
     """
 
     system: str
-    record: WinRate
-    rank: Rank
-    strength: Strength
-    length_controlled_win_rate: Interval | None
-    field_win_rate: Interval | None = None
+    winrate: Interval | Missing
+    contests: int
+    ties: int
+    num_unscored: int
+    rank: int | Missing
+    rank_low: int | Missing
+    rank_high: int | Missing
+    expected_rank: float | Missing
+    mean_rank: Interval | Missing
+    strength: Interval | Missing
+    field_winrate: Interval | Missing
+    length_controlled_winrate: Interval | Missing
 
 
 @dataclass(frozen=True)
@@ -271,13 +254,9 @@ class Ranking:
             all is to hold at any time. Ranks, groups and differences are of win rates then.
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
             unequal strength, and ranks, groups and differences are of strengths.
-        contests_added: Of strengths that the contests alone leave infinite, for which contests were added.
+        contests_added: Whether contests were added to strengths that the contests alone leave infinite.
         level: The level of the intervals, and one minus the error rate of the groups.
-        resamples: For the expected ranks.
-        seed: The seed of the resamples.
-        contests: Contests, scored or not.
-        unscored: Of these without a score.
-        prompts: Clusters.
+        prompts: The number of clusters.
         anytime: Intervals and tests hold at all looks at a growing sample together, and wherever it stops.
     """
 
@@ -290,12 +269,8 @@ class Ranking:
     balanced: bool
     contests_added: bool
     level: float
-    resamples: int
-    seed: int
-    contests: int
-    unscored: int
     prompts: int
-    anytime: bool = False
+    anytime: bool
 
 
 def rank_systems(
@@ -329,7 +304,7 @@ def rank_systems(
 
     >>> contests = Contests.of(["a", "b"], first=[0] * 8, second=[1] * 8, score=[1, 1, 1, 0, 0.5, 1, 1, 0])
     >>> ranking = rank_systems(contests, resamples=100)
-    >>> [(system.system, system.record.win_rate.estimate) for system in ranking.systems], ranking.groups
+    >>> [(system.system, system.winrate.estimate) for system in ranking.systems], ranking.groups
     ([('a', 0.6875), ('b', 0.3125)], (('a', 'b'),))
     """
     if presented is not None and presented.systems != contests.systems:
@@ -340,74 +315,85 @@ def rank_systems(
     over, shown = IntervalLevel.of(level), contests if presented is None else presented
     anytime, ordered = over.method == "anytime", presented is not None
     balanced = anytime or bool(contests.meetings.in_all.balanced.all())
-    records: Sequence[WinRate] = win_rates(contests, level=over)
-    scored, field = contests.scored, None
+    records, scored, field = win_rates(contests, level=over), contests.scored, None
     if not balanced:  # votes on systems without scored contests are excluded
         kept = np.union1d(scored.first, scored.second)
         rows = np.isin(shown.first, kept) & np.isin(shown.second, kept)
         field = fit_strengths(shown.only(rows), order_effect=ordered, level=over, place_all=True)
     adaptive = rounds is not None and len(np.unique(np.asarray(rounds)[~np.isnan(contests.score)])) > 1
     pairs = compare_pairs(contests, strengths=field, adaptive=adaptive, level=over)
+    rates = [record.win_rate for record in records]
     if anytime:
         against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(len(records))]
-        records = [
-            replace(record, win_rate=None if found is None else found[0])
-            for record, found in zip(records, against, strict=True)
-        ]
-        standing = _at_any_time(contests, records, pairs, over)
+        rates = [None if found is None else found[0] for found in against]
+        standing = _at_any_time(contests.systems, rates, pairs)
     elif field is None:
-        standing = _by_win_rate(contests, over, resamples, seed)
+        standing = _by_win_rate(contests, resamples, seed)
     else:
-        standing = _by_strength(contests, field, over, resamples, seed)
-    ranks = standing.ranks(contests.systems, pairs, over.level)
+        standing = _by_strength(field, resamples, seed)
+    ranks, mean = standing.ranks(contests.systems, pairs, over.level), _mean_ranks_of(contests, field, over)
     model = fit_strengths(shown, order_effect=ordered, level=over)
-    controlled = None
-    if length_difference is not None:
-        controlled = length_controlled_win_rates(contests, length_difference, level=over)
-    if anytime:
-        model, controlled = _without_estimates_of_models(model, controlled)
+    controlled = None if length_difference is None else _length_controlled(contests, length_difference, over)
+    if anytime:  # an interval that does not hold is not one
+        unknown = Missing(AT_ANY_TIME)
+        strengths = (unknown,) * len(records)
+        model = replace(
+            model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown
+        )
+    no_lengths = "no contest with lengths" if controlled is None or controlled.reason is None else controlled.reason
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
-    order = sorted(range(len(ranks)), key=lambda system: (ranks[system].rank or np.inf, system))
+    order = sorted(range(len(ranks)), key=lambda system: (ranks[system]["rank"] or np.inf, system))
     return Ranking(
         systems=tuple(
             SystemRanking(
-                contests.systems[system],
-                records[system],
-                ranks[system],
-                model.strengths[system],
-                None if controlled is None else controlled.win_rates[system],
-                expected.get(system),
+                system=contests.systems[place],
+                winrate=rates[place] or Missing(NO_CONTEST),
+                contests=records[place].contests + records[place].unscored,
+                ties=records[place].ties,
+                num_unscored=records[place].unscored,
+                mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
+                strength=_supported(model.strengths[place], records[place]),
+                field_winrate=expected.get(place)
+                or Missing(standing.reasons.get(place, "all systems met equally often")),
+                length_controlled_winrate=(controlled and controlled.win_rates[place]) or Missing(no_lengths),
+                **ranks[place],
             )
-            for system in order
+            for place in order
         ),
         pairs=pairs,
-        groups=indistinguishable_groups(pairs, [contests.systems[system] for system in order], level=over.level),
+        groups=indistinguishable_groups(pairs, [contests.systems[place] for place in order], level=over.level),
         cycles=cycle_rate(contests, level=over),
         model=model,
         length_controlled=controlled,
         balanced=balanced,
         contests_added=field is not None and field.contests_added,
         level=over.level,
-        resamples=resamples,
-        seed=seed,
-        contests=len(contests),
-        unscored=len(contests) - len(scored),
         prompts=len(np.unique(contests.prompt)),
         anytime=anytime,
     )
 
 
-def _without_estimates_of_models(
-    model: StrengthModel, controlled: LengthControlled | None
-) -> tuple[StrengthModel, LengthControlled | None]:
-    """Return the models without their estimates: an interval that does not hold is not one."""
-    unknown = Parameter(None, AT_ANY_TIME)
-    strengths = tuple(Strength(strength.system, None, AT_ANY_TIME) for strength in model.strengths)
-    model = replace(model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown)
-    if controlled is not None:
-        missing = (None,) * len(controlled.win_rates)
-        controlled = replace(controlled, win_rates=missing, length_effect=unknown, reason=AT_ANY_TIME)
-    return model, controlled
+def _length_controlled(contests: Contests, length_difference: ArrayLike, level: IntervalLevel) -> LengthControlled:
+    """Compute win rates at equal length; none if the data leave all of them open, or they are to hold at any time."""
+    found = length_controlled_win_rates(contests, length_difference, level=level)
+    rates, reason = [rate for rate in found.win_rates if rate is not None], found.reason
+    if level.method == "anytime":
+        reason = AT_ANY_TIME
+    elif rates and all(rate.low <= 0 and rate.high >= 1 for rate in rates):
+        reason = "the data leave their intervals open"
+    if reason == found.reason:
+        return found
+    missing = (None,) * len(found.win_rates)
+    return replace(found, win_rates=missing, length_effect=Missing(str(reason)), reason=reason)
+
+
+def _supported(strength: Interval | Missing, record: WinRate) -> Interval | Missing:
+    """Return the strength, or why the data do not support it."""
+    if not strength:
+        return strength
+    if record.win_rate is None:  # strengths come from single votes, which the rules may have set aside
+        return Missing(NO_CONTEST)
+    return strength if np.isfinite(strength.low) else Missing("the data leave its interval open")
 
 
 def indistinguishable_groups(

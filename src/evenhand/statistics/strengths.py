@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit, logsumexp
 
 from evenhand.errors import EstimationError
+from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level
 
@@ -240,67 +242,34 @@ def _information(contests: FloatArray, shares: FloatArray, centred: FloatArray) 
 
 
 @dataclass(frozen=True)
-class Strength:
-    """The strength of one system under a model.
-
-    Attributes:
-        system: Its name.
-        log_strength: ``lambda``; those of the placed systems sum to zero. None when it has no finite value.
-        reason: The reason why there is no finite strength; None when there is one.
-    """
-
-    system: str
-    log_strength: Interval | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the whole model, or the reason why it has no value.
-
-    Attributes:
-        interval: The estimate with its interval; None when there is a reason.
-        reason: The reason why there is no estimate; None when there is one.
-    """
-
-    interval: Interval | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
 class StrengthModel:
-    """A fitted model of strengths.
+    """A fitted model of strengths. What has no estimate gives the reason.
 
     Attributes:
-        strengths: One per system, in the order of ``Contests.systems``.
-        tie: Davidson's ``nu``: between equals a tie has probability ``nu / (2 + nu)``. Without a tie in the
-            data it is 0, on the boundary: a reason, no interval.
+        strengths: ``lambda`` of each system, in the order of ``Contests.systems``; those of the placed systems sum to
+            zero.
+        tie: Davidson's ``nu``: between equals a tie has probability ``nu / (2 + nu)``. Missing if no contest was a tie,
+            which would be 0, on the boundary.
         position_log_odds: The log-odds that the first-shown wins a decided contest between equals; positive favours it.
         position_probability: The same as a probability: 0.5 is no position advantage.
         level: The level of the intervals.
-        contests: Scored contests.
-        unscored: Contests without a score, left out.
-        log_likelihood: The log-likelihood at the maximum; None when nothing could be fitted.
         contests_added: Whether contests were added to keep strengths finite.
         placed: The systems that have a strength.
-        fit: Of the strengths of these, of the order effect if there is one, and of the tie if it is an outcome.
+        fit: The fit: the strengths of these, the order effect if there is one, and the tie if it is an outcome.
         ordered: Whether there is an order effect.
         tied: Whether the tie is an outcome.
     """
 
-    strengths: tuple[Strength, ...]
-    tie: Parameter
-    position_log_odds: Parameter
-    position_probability: Parameter
+    strengths: tuple[Interval | Missing, ...]
+    tie: Interval | Missing
+    position_log_odds: Interval | Missing
+    position_probability: Interval | Missing
     level: float
-    contests: int
-    unscored: int
-    log_likelihood: float | None
-    contests_added: bool = False
-    placed: tuple[int, ...] = ()
-    fit: LogitFit | None = field(default=None, compare=False, repr=False)
-    ordered: bool = False
-    tied: bool = False
+    contests_added: bool
+    placed: tuple[int, ...]
+    fit: LogitFit | None = field(compare=False, repr=False)
+    ordered: bool
+    tied: bool
 
     @property
     def log_strengths(self) -> FloatArray:
@@ -358,10 +327,17 @@ class StrengthModel:
 
 NO_CONTEST = "no scored contest"
 _APART = "the systems fall into groups that never met in a scored contest: no system can be ranked among all"
-_NOT_ASKED = "the model was fitted without an order effect"
 _NO_CHAIN = "no chain of wins leads both from and to the systems that can be placed: no finite strength"
 _NEVER_MET = "the systems fall into groups that never met in a scored contest: no finite strength"
 _ONE_WAY = "the systems fall into groups between which all wins go one way: no finite strength"
+_ONLY_TIES = (
+    "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite estimate"
+)
+_NO_SPREAD = "it is the same in every prompt, which leaves no spread to make an interval of"
+_NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
+    "collinear": "the orders cannot be distinguished from the systems: show pairs in both orders",
+    "separated": "position decides every contest that strength does not: no finite estimate",
+}
 
 
 def fit_strengths(
@@ -387,65 +363,58 @@ def fit_strengths(
             contest a strength is added, half won by each side (:meth:`LogitOutcomes.with_half_wins`).
 
     >>> contests = Contests.of("ab", first=[0] * 3, second=[1] * 3, score=[1, 1, 0])  # the odds are 2 to 1
-    >>> [round(2 * strength.log_strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
+    >>> [round(2 * strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
     [0.6931, -0.6931]
     >>> score = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]  # equals; two ties of six: nu / (2 + nu) = 1/3, nu = 1
     >>> fit = fit_strengths(Contests.of(["a", "b"], first=[0] * 6, second=[1] * 6, score=score))
-    >>> round(fit.tie.interval.estimate, 6)
+    >>> round(fit.tie.estimate, 6)
     1.0
     """
-    scored = contests.scored
+    scored, level = contests.scored, IntervalLevel.of(level).level
     placed, reasons = (connected if place_all else placeable)(scored)
     core = scored.only(np.isin(scored.first, placed) & np.isin(scored.second, placed))
     tied = ties == "davidson" and bool(np.any((core.score > 0) & (core.score < 1)))
-    tie_reason = "no tie was seen: nu is 0" if len(placed) else "no system could be placed"
-    fit: LogitFit | NotFinite | None = None
-    position, ordered, added = (None if order_effect else _NOT_ASKED), order_effect, False
-    if not len(placed):
-        position = "no system could be placed" if order_effect else _NOT_ASKED
-    for halves in (False, True) if place_all else (False,):
-        if not len(placed) or isinstance(fit, LogitFit):
+    fit, added, ordered = None, False, False
+    no_fit, no_position = "no system could be placed", "the model was fitted without an order effect"
+    attempts = product((False, True) if place_all else (False,), (True, False) if order_effect else (False,))
+    for added, ordered in attempts if len(placed) else ():
+        found = _fit(core, placed, ordered=ordered, ties=tied, halves=added)
+        if isinstance(found, LogitFit):
+            fit = found
             break
-        added = halves
-        fit = _fit(core, placed, ordered=order_effect, ties=tied, halves=halves)
-        if isinstance(fit, str) and order_effect:
-            without = _fit(core, placed, ordered=False, ties=tied, halves=halves)
-            if fit == "collinear" or not isinstance(without, str):
-                ordered, position, fit = False, _NO_ORDER_EFFECT[fit], without
-    if isinstance(fit, str):
-        why = (
-            "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite "
-            "estimate"
-            if np.all(core.score == 0.5)
-            else f"the likelihood has no unique finite maximum ({fit})"
-        )
-        reasons = {**dict.fromkeys(placed.tolist(), why), **reasons}
-        placed, tie_reason, position, fit = placed[:0], why, position or why, None
-    level = IntervalLevel.of(level).level
-    log_odds, probability = _position(fit if ordered else None, len(placed) - 1, position, level)
+        no_fit = f"the likelihood has no unique finite maximum ({found})"
+        no_fit = _ONLY_TIES if np.all(core.score == 0.5) else no_fit
+        no_position = _NO_ORDER_EFFECT[found] if ordered else no_position
+    strengths: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in reasons.items()}
+    no_tie = "a tie counts as half a win each" if ties == "half" else "no tie was seen: nu is 0" if fit else no_fit
+    no_position = no_fit if order_effect and fit is None else no_position
+    tie: Interval | Missing = Missing(no_tie)
+    position: tuple[Interval | Missing, ...] = (Missing(no_position),) * 2
+    if fit is None:
+        strengths = {**dict.fromkeys(placed.tolist(), Missing(no_fit)), **strengths}
+        placed = placed[:0]
+    else:
+        for system, own in zip(placed.tolist(), strength_basis(len(placed)), strict=True):
+            strengths[system] = fit.interval(own, level)
+        if tied:
+            tie = fit.interval(np.eye(len(fit.parameters))[-1], level, transform=np.exp)
+        if ordered:
+            slope = np.eye(len(placed))[-1]
+            of_odds = fit.interval(slope, level)
+            position = (of_odds, fit.interval(slope, level, transform=expit))
+            position = position if np.isfinite(of_odds.low) else (Missing(_NO_SPREAD),) * 2
     return StrengthModel(
-        strengths=_strengths(contests.systems, placed, reasons, fit, level),
-        tie=Parameter(fit.interval(np.eye(len(fit.parameters))[-1], level, transform=np.exp), None)
-        if fit is not None and tied
-        else Parameter(None, "a tie counts as half a win each" if ties == "half" else tie_reason),
-        position_log_odds=log_odds,
-        position_probability=probability,
+        strengths=tuple(strengths[system] for system in range(len(contests.systems))),
+        tie=tie,
+        position_log_odds=position[0],
+        position_probability=position[1],
         level=level,
-        contests=len(scored),
-        unscored=len(contests) - len(scored),
-        log_likelihood=None if fit is None else fit.log_likelihood,
         contests_added=added,
         placed=tuple(placed.tolist()),
         fit=fit,
         ordered=ordered and fit is not None,
         tied=tied,
     )
-
-
-_NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
-    "collinear": "the orders cannot be distinguished from the systems: show pairs in both orders",
-    "separated": "position decides every contest that strength does not: no finite estimate",
-}
 
 
 def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves: bool) -> LogitFit | NotFinite:
@@ -457,27 +426,6 @@ def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves:
         design = np.column_stack([design, np.ones(len(design))])
     outcomes = LogitOutcomes.of(design, core.score, core.cluster, ties=ties, pattern=pattern)
     return fit_logit(outcomes.with_half_wins(len(placed) - 1) if halves else outcomes)
-
-
-def _strengths(
-    systems: tuple[str, ...], placed: IntArray, reasons: dict[int, str], fit: LogitFit | None, level: float
-) -> tuple[Strength, ...]:
-    found = {system: Strength(systems[system], None, reason) for system, reason in reasons.items()}
-    if fit is not None:
-        basis = strength_basis(len(placed))
-        for system, own in zip(placed.tolist(), basis, strict=True):
-            found[system] = Strength(systems[system], fit.interval(own, level), None)
-    return tuple(found[system] for system in range(len(systems)))
-
-
-def _position(fit: LogitFit | None, column: int, reason: str | None, level: float) -> tuple[Parameter, Parameter]:
-    if fit is not None:
-        slope = np.eye(column + 1)[column]
-        found = fit.interval(slope, level)
-        if np.isfinite(found.low):
-            return Parameter(found, None), Parameter(fit.interval(slope, level, transform=expit), None)
-        reason = "it is the same in every prompt, which leaves no spread to make an interval of"
-    return Parameter(None, reason), Parameter(None, reason)
 
 
 def expected_win_rates(

@@ -14,11 +14,9 @@ from evenhand.data.documents import (
     ARTIFACT_FIELDS,
     CHECKLIST_FIELDS,
     RUBRIC_FIELDS,
-    checklist_document,
     criterion_of_fields,
     read_checklist,
     read_rubric,
-    rubric_document,
 )
 from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, Maybe
 
@@ -144,9 +142,9 @@ def to_artifact(value: Union[Criterion, Rubric, Checklist]) -> Artifact:
     A pairwise criterion becomes unitxt's criterion without options: what a comparison offers is said where it is held.
     """
     if isinstance(value, Rubric):
-        return EvenhandRubric(**rubric_document(value))
+        return EvenhandRubric(**value.model_dump(mode="json"))
     if isinstance(value, Checklist):
-        return EvenhandChecklist(**checklist_document(value))
+        return EvenhandChecklist(**value.model_dump(mode="json"))
     shared: Dict[str, Any] = {
         "name": value.name,
         "description": value.description,

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
@@ -30,6 +30,7 @@ from evenhand.data.documents import (
     read_criterion_or_fields,
     read_rubric,
 )
+from evenhand.data.fields import cell_name, field_of, key_of
 from evenhand.data.formats.rubrics import FORMATS, translated
 from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
@@ -171,9 +172,8 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         what = _file_name(path, kind)
         if path.suffix.lower() == ROWS_ENDING:
             raise ArtifactError(
-                f"{what} holds rows of data, of which each may have a rubric or a checklist of its own: judge them "
-                "with rubric_field or checklist_field, which names the column, or translate them first with "
-                f"`evenhand catalog import {path} --out rows.jsonl`"
+                f"{what} holds rows of data; to judge each by the rubric or checklist in it, name its column with "
+                "rubric_field or checklist_field"
             )
         return Referent(translated(read_document(path, what), what), reference, path, path.stem)
     if isinstance(reference, str):
@@ -350,6 +350,7 @@ def load_checklist(reference: object) -> Checklist:
 
 
 Document = TypeVar("Document", Rubric, Checklist)
+Loaded = TypeVar("Loaded")
 
 
 def _load_document(reference: object, kind: Kind, value: type[Document], read: Callable[..., Document]) -> Document:
@@ -365,40 +366,6 @@ def _load_document(reference: object, kind: Kind, value: type[Document], read: C
         of_the_catalog = "data_classification_policy"
         data = {field: data[field] for field in data if not field.startswith("__") and field != of_the_catalog}
     return read(data, what, name=referent.name or kind)
-
-
-def load_checklist_of_row(given: object, what: str) -> Checklist:
-    """Load the checklist that a row of data holds, or names by its catalog id; see :func:`resolve_of_row`.
-
-    Args:
-        given: The content of the row.
-        what: Its description in messages.
-
-    Raises:
-        ArtifactError: If it is something else, or the id is not that of a checklist.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    return _of_row(load_checklist, given, "checklist", what)
-
-
-def load_rubric_of_row(given: object, what: str) -> Rubric:
-    """Load the rubric that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
-    return _of_row(load_rubric, given, "rubric", what)
-
-
-def load_criteria_artifact_of_row(given: object, what: str) -> Criteria:
-    """Load the criterion that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
-    return _of_row(load_criteria_artifact, given, "criterion", what)
-
-
-Loaded = TypeVar("Loaded")
-
-
-def _of_row(load_it: Callable[[object], Loaded], given: object, kind: Kind, what: str) -> Loaded:
-    try:
-        return load_it(resolve_of_row(given, kind))
-    except (ArtifactError, InvalidCriterionError) as error:
-        raise type(error)(f"{what}: {error}") from error
 
 
 def load_criterion(reference: object) -> Criterion:
@@ -479,6 +446,47 @@ def load_criteria_artifact(reference: object) -> Criteria:
         raise InvalidCriterionError(f"{shown(reference)} cannot be used: {own_words(error)}") from error
 
 
+def load_of_rows(
+    rows: Sequence[Mapping[str, Any]],
+    field: str,
+    setting: str,
+    kind: Kind,
+    made: Callable[[Any], Loaded] = lambda value: value,
+) -> list[Loaded]:
+    """Load the criterion artifact, rubric or checklist that each row holds or names; see :func:`resolve_of_row`.
+
+    Equal cells are loaded once.
+
+    Args:
+        rows: The data.
+        field: The field of the rows.
+        setting: The setting that names the field.
+        kind: The expected kind.
+        made: Makes the result of what was loaded.
+
+    Raises:
+        InvalidInputError: If a row has no such field.
+        ArtifactError: If a row holds something else, or an id that is not of this kind.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    load: Callable[[object], Any] = _LOADERS[kind]
+    known: dict[str, Loaded] = {}
+    found = []
+    for number, row in enumerate(rows):
+        given = field_of(row, field, number, setting)
+        key = key_of(given, cell_name(field, number))
+        if key not in known:
+            try:
+                known[key] = made(load(resolve_of_row(given, kind)))
+            except (ArtifactError, InvalidCriterionError) as error:
+                raise type(error)(f"the field {field!r} of instance {number}: {error}") from error
+        found.append(known[key])
+    return found
+
+
+_LOADERS: Final = {"criterion": load_criteria_artifact, "rubric": load_rubric, "checklist": load_checklist}
+
+
 def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
     """Return the frozen value that a reference stands for; if it is written in unitxt's form, its fields."""
     referent = resolve(reference, "criterion")
@@ -509,7 +517,7 @@ def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: boo
         fields["description"],
         allow_ties=allow_ties,
         graded=graded,
-        context_fields=context_mapping(fields.get("context_fields")),
+        context_fields=context_mapping(fields.get("context_fields")) or {},
         prediction_field=fields.get("prediction_field"),
     )
 

@@ -1,5 +1,6 @@
 """Rubrics of autorubric: their defaults and labels, and the scores of autorubric itself where it is installed."""
 
+import json
 from random import Random
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Option
-from evenhand.data.formats.rubrics import data_set_rows, format_of
-from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.data.formats.rubrics import format_of
+from evenhand.data.rows import read_file
+from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.votes import Verdict
 
 LEVELS = [
@@ -98,21 +100,31 @@ DATA_SET = {
 }
 
 
-def test_a_data_set_is_its_rubric_and_its_rows():
+@pytest.fixture(params=[None, 2])
+def rows_of(request, tmp_path):
+    def read(**changed):
+        path = tmp_path / "set.json"
+        path.write_text(json.dumps({**DATA_SET, **changed}, indent=request.param))
+        return read_file(path)
+
+    return read
+
+
+def test_a_data_set_is_its_rubric_and_its_rows(rows_of):
     assert evenhand.load(DATA_SET) == evenhand.load(WRITTEN).model_copy(update={"name": "essays"})
-    first, second = data_set_rows(DATA_SET, "the file")
+    first, second = rows_of()
     assert (first["prompt"], first["response"]) == ("Write an essay.", "An essay.")
     assert first["gold"] == {"exact": "MET", "is_polite": "UNMET", "rude": "CANNOT_ASSESS", "depth": "Best"}
     assert evenhand.load(first["rubric"]).criteria == evenhand.load(WRITTEN).criteria
     assert (second["prompt"], second["reference"], second["gold"]) == ("Be short.", "Short.", {"is_short": None})
-    with pytest.raises(ArtifactError, match="each item has a rubric of its own"):
+    with pytest.raises(InvalidCriterionError, match="each item has a rubric of its own"):
         evenhand.load({**DATA_SET, "rubric": None})
-    with pytest.raises(InvalidInputError, match="item 0 of the file has the ground_truth"):
-        data_set_rows({**DATA_SET, "items": [{**DATA_SET["items"][0], "ground_truth": ["MET"]}]}, "the file")
-    with pytest.raises(InvalidInputError, match="has no option 'Bset'"):
-        data_set_rows(
-            {**DATA_SET, "items": [{**DATA_SET["items"][0], "ground_truth": ["MET"] * 3 + ["Bset"]}]}, "the file"
-        )
+    for labels, message in (
+        (["MET"], "item 0 of .* has the ground_truth"),
+        (["MET"] * 3 + ["Bset"], "no option 'Bset'"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            rows_of(items=[{**DATA_SET["items"][0], "ground_truth": labels}])
 
 
 @pytest.fixture(scope="module")

@@ -159,4 +159,4 @@ def test_formats_are_told_apart():
         "wildbench": {"checklist": ["x"]},
     }
     for name, data in samples.items():
-        assert [each.name for each in FORMATS.values() if each.fits(data)] == [name]
+        assert [each for each, form in FORMATS.items() if form.fits(data)] == [name]

@@ -4,8 +4,8 @@
   ``sections`` or ``criteria``. A criterion without options is met, not met, or cannot be assessed; a missing weight is
   10. evenhand's own form has ``requirement`` and ``scale_type`` too, so a file is autorubric's if every criterion in it
   is a mapping with a ``requirement`` and nothing in it is only ours: a name of the rubric, a text as a criterion, an
-  option with a description, an option that is not NA and has no value in [0, 1]. One criterion alone is autorubric's if
-  it has an ``aggregation``, or ``options`` that are null.
+  option with a description, an option that is not NA and has no value in [0, 1].
+  A data set of autorubric (``rubric`` and ``items``) is read as rows, see :func:`data_set_rows`.
 - autochecklist (https://pypi.org/project/autochecklist): a checklist with ``source_method`` or ``generation_level``,
   or whose items have an ``id``; or what its generators reply, ``{"questions": […]}``. A missing weight is 100.
 - EvalAssist (https://github.com/IBM/eval-assist): a criterion whose options have scores; one without options is for
@@ -24,22 +24,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenhand.data.documents import (
-    checklist_document,
-    criterion_document,
-    derived_name,
-    read_checklist,
-    read_criterion_or_fields,
-    read_rubric,
-    rubric_document,
-)
+from evenhand.data.documents import derived_name, read_rubric
 from evenhand.data.formats.logs import OTHER_SHAPE
-from evenhand.data.plain import briefly, parse_json, read_document, read_text
-from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
+from evenhand.data.plain import briefly, plain
+from evenhand.errors import EvenhandWarning, InvalidCriterionError
 
 AUTORUBRIC_WEIGHT = 10.0
 AUTOCHECKLIST_WEIGHT = 100.0
@@ -50,19 +40,16 @@ AUTORUBRIC_OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A format of another tool.
 
     Attributes:
-        name: Its name in messages.
-        holds: What data in it are, as in "a rubric of autorubric".
+        holds: The noun for its data in messages, such as "a rubric of autorubric".
         fits: Whether data have its shape.
         read: Makes a document of the data; its other arguments are the name of the data in messages, and a list to
             which it adds what it does not read, each in a few words.
     """
 
-    name: str
     holds: str
     fits: Callable[[Any], bool]
     read: Callable[[Any, str, list[str]], dict[str, Any]]
@@ -70,13 +57,10 @@ class Format:
 
 def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
     """Return whether data are a list of at least one mapping, each with the needed fields and only accepted ones."""
-    return (
-        isinstance(data, list)
-        and bool(data)
-        and all(
-            isinstance(each, dict) and each.keys() >= set(needed) and (accepted is None or each.keys() <= set(accepted))
-            for each in data
-        )
+    are_mappings = isinstance(data, list) and bool(data) and all(isinstance(each, dict) for each in data)
+    return are_mappings and all(
+        each.keys() >= set(needed) and (accepted is None or each.keys() <= set(accepted))
+        for each in data  # type: ignore[attr-defined] # a list
     )
 
 
@@ -97,41 +81,28 @@ _AUTORUBRIC_FIELDS = {"name", "weight", "requirement", "options", "scale_type", 
 
 def _is_autorubric(data: object) -> bool:
     """Return whether data are a rubric of autorubric."""
-    if isinstance(data, list):
-        return bool(data) and all(map(_is_autorubric_part, data))
-    held = [data[holder] for holder in _HOLDERS if holder in data] if isinstance(data, dict) else []
-    return len(held) == 1 and data.keys() <= {*_HOLDERS, "guidelines"} and _is_autorubric(held[0])  # type: ignore[attr-defined] # a dict
+    if isinstance(data, dict):
+        held = [data[holder] for holder in _HOLDERS if holder in data]
+        return len(held) == 1 and data.keys() <= {*_HOLDERS, "guidelines"} and _is_autorubric(held[0])
+    return isinstance(data, list) and bool(data) and all(map(_is_autorubric_part, data))
 
 
 def _is_autorubric_part(data: object) -> bool:
     """Return whether data are a criterion or a section of autorubric."""
     if isinstance(data, dict) and "criteria" in data:
-        return (
-            data.keys() <= {"name", "criteria"}
-            and isinstance(data["criteria"], list)
-            and _is_autorubric(data["criteria"])
-        )
-    if not isinstance(data, dict) or not _are_mappings([data], {"requirement"}, _AUTORUBRIC_FIELDS):
+        return data.keys() <= {"name", "criteria"} and _is_autorubric(list(data["criteria"] or ()))
+    if not _are_mappings([data], {"requirement"}, _AUTORUBRIC_FIELDS):
         return False
-    options = data.get("options")
+    options = data.get("options")  # type: ignore[attr-defined] # a mapping
     return options is None or (
         _are_mappings(options, {"label"}, {"label", "value", "na"})
-        and all(
-            option.get("na") or (value is not None and (not isinstance(value, int | float) or 0 <= value <= 1))
-            for option in options
-            for value in [option.get("value")]
-        )
+        and all(option.get("na") or _is_share(option.get("value")) for option in options)
     )
 
 
-def _is_autorubric_criterion(data: object) -> bool:
-    """Return whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
-    return (
-        isinstance(data, dict)
-        and "criteria" not in data
-        and _is_autorubric_part(data)
-        and ("aggregation" in data or data.get("options", ()) is None)
-    )
+def _is_share(value: object) -> bool:
+    """Return whether a value lies in [0, 1], or is refused later because it is not a number."""
+    return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
 
 
 def is_data_set(data: object) -> bool:
@@ -145,17 +116,14 @@ def is_data_set(data: object) -> bool:
 
 
 def _read_autorubric(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    if _is_autorubric_criterion(data):
-        return _autorubric_criterion(data, left_out)
-    rubric = data["rubric"] if is_data_set(data) else data
-    if rubric is None:
-        raise ArtifactError(
-            f"{what} is a data set of autorubric in which each item has a rubric of its own: make rows of it with "
-            "`evenhand catalog import FILE --out rows.jsonl`, and judge them with rubric_field='rubric'"
+    if not is_data_set(data):
+        return {"criteria": list(_autorubric_criteria(data, left_out))}
+    if data["rubric"] is None:
+        raise InvalidCriterionError(
+            f"{what} is a data set of autorubric in which each item has a rubric of its own: judge the file as data, "
+            "with rubric_field='rubric' (in the shell --rubric-field rubric)"
         )
-    name = data.get("name") if is_data_set(data) else None
-    document = {"name": name} if isinstance(name, str) else {}
-    return {**document, "criteria": list(_autorubric_criteria(rubric, left_out))}
+    return _given(name=data.get("name")) | {"criteria": list(_autorubric_criteria(data["rubric"], left_out))}
 
 
 def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
@@ -217,7 +185,7 @@ def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
             criterion.name: None if label is None else criterion.labels[criterion.index_of(str(label))]
             for criterion, label in zip(rubric.criteria, labels, strict=True)
         }
-        rows.append({**row, "gold": gold, "rubric": rubric_document(rubric)})
+        rows.append({**row, "gold": gold, "rubric": plain(rubric, where)})
     return rows
 
 
@@ -230,8 +198,8 @@ def _is_autochecklist(data: object) -> bool:
     if "questions" in data:
         return data.keys() == {"questions"} and _are_mappings(data["questions"], {"question"}, _AUTOCHECKLIST_ITEM)
     items = data.get("items")
-    told = {"source_method", "generation_level"} & data.keys() or _are_mappings(items, {"id"})
-    return bool(told) and _are_mappings(items, {"question"}, _AUTOCHECKLIST_ITEM)
+    has_fields = {"source_method", "generation_level"} & data.keys() or _are_mappings(items, {"id"})
+    return bool(has_fields) and _are_mappings(items, {"question"}, _AUTOCHECKLIST_ITEM)
 
 
 def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
@@ -246,10 +214,8 @@ def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any
     return {**_given(description=fields.get("corpus_description")), "items": items}
 
 
-_EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"} | {
-    "examples",
-    "metadata",
-}
+_EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"}
+_EVALASSIST_FIELDS |= {"examples", "metadata"}
 
 
 def _is_evalassist(data: object) -> bool:
@@ -260,12 +226,11 @@ def _is_evalassist(data: object) -> bool:
         return True
     if not {"name", "description"} <= data.keys() <= _EVALASSIST_FIELDS:
         return False
-    options = data.get("options")
+    options, has_field = data.get("options"), "to_evaluate_field" in data
     if not options:
-        return "to_evaluate_field" in data or "options" in data
-    return _are_mappings(options, {"name"}, {"name", "description", "score"}) and (
-        "to_evaluate_field" in data or any("score" in option for option in options)
-    )
+        return has_field or "options" in data
+    are_options = _are_mappings(options, {"name"}, {"name", "description", "score"})
+    return are_options and (has_field or any("score" in option for option in options))
 
 
 def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
@@ -324,12 +289,7 @@ def _evalassist_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict
         return {"__type__": "criteria", **fields}
     options = [{"name": option["name"], "description": option.get("description") or ""} for option in given["options"]]
     scores = {option["name"]: option["score"] for option in given["options"] if option.get("score") is not None}
-    return {
-        "__type__": "criteria_with_options",
-        **fields,
-        "options": options,
-        **_given(option_map=scores or None),
-    }
+    return {"__type__": "criteria_with_options", **fields, "options": options, **_given(option_map=scores)}
 
 
 def _evalassist_shared(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -337,13 +297,14 @@ def _evalassist_shared(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"prediction_field": judged, "context_fields": given.get("context_fields")}
 
 
-def _healthbench_points(data: Any) -> Any:  # noqa: ANN401 - plain data
-    return data.get("rubrics") if isinstance(data, dict) else data
+def _is_healthbench(data: object) -> bool:
+    points = data.get("rubrics") if isinstance(data, dict) else data
+    return _are_mappings(points, {"criterion", "points"})
 
 
 def _read_healthbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
     criteria: dict[str, dict[str, Any]] = {}
-    for number, given in enumerate(_healthbench_points(data), start=1):
+    for number, given in enumerate(data["rubrics"] if isinstance(data, dict) else data, start=1):
         text = given["criterion"]
         if not isinstance(text, str) or not text.strip():
             raise InvalidCriterionError(f"rubric {number} of {what} has the criterion {briefly(text)}; give it a text")
@@ -421,31 +382,19 @@ def _is_wildbench(data: object) -> bool:
 
 
 FORMATS: Mapping[str, Format] = {
-    each.name: each
-    for each in (
-        Format(
-            "autorubric",
-            "a rubric of autorubric",
-            lambda data: _is_autorubric(data) or is_data_set(data) or _is_autorubric_criterion(data),
-            _read_autorubric,
-        ),
-        Format("autochecklist", "a checklist of autochecklist", _is_autochecklist, _read_autochecklist),
-        Format("evalassist", "a criterion of EvalAssist", _is_evalassist, _read_evalassist),
-        Format(
-            "healthbench",
-            "a row or a rubric of HealthBench",
-            lambda data: _are_mappings(_healthbench_points(data), {"criterion", "points"}),
-            _read_healthbench,
-        ),
-        Format("paperbench", "a tree of PaperBench", _is_paperbench, _read_paperbench),
-        Format(
-            "prometheus",
-            "a score rubric of BiGGen Bench or Prometheus",
-            lambda data: len(_score_descriptions(data)) >= 2,
-            _read_prometheus,
-        ),
-        Format("wildbench", "a row of WildBench", _is_wildbench, lambda data, *_: {"items": list(data["checklist"])}),
-    )
+    "autorubric": Format(
+        "a rubric of autorubric", lambda data: _is_autorubric(data) or is_data_set(data), _read_autorubric
+    ),
+    "autochecklist": Format("a checklist of autochecklist", _is_autochecklist, _read_autochecklist),
+    "evalassist": Format("a criterion of EvalAssist", _is_evalassist, _read_evalassist),
+    "healthbench": Format("a row or a rubric of HealthBench", _is_healthbench, _read_healthbench),
+    "paperbench": Format("a tree of PaperBench", _is_paperbench, _read_paperbench),
+    "prometheus": Format(
+        "a score rubric of BiGGen Bench or Prometheus",
+        lambda data: len(_score_descriptions(data)) > 1,
+        _read_prometheus,
+    ),
+    "wildbench": Format("a row of WildBench", _is_wildbench, lambda data, *_: {"items": list(data["checklist"])}),
 }
 """The formats that are recognised, by name."""
 
@@ -467,101 +416,14 @@ def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anyth
     found = format_of(data)
     if found is None:
         return data
-    document, left_out = _read(found, data, what)
-    if left_out:
-        warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(left_out)}", LeftOutWarning, 3)
-    return document
-
-
-def _read(found: Format, data: object, what: str) -> tuple[dict[str, Any], list[str]]:
     left_out: list[str] = []
     try:
-        return found.read(data, what, left_out), list(dict.fromkeys(left_out))
+        document = found.read(data, what, left_out)
     except OTHER_SHAPE as error:
         raise InvalidCriterionError(
             f"{what} has the shape of {found.holds}, but not all of it: {type(error).__name__}: {error}"
         ) from error
-
-
-class Imported(NamedTuple):
-    """A file of another tool in evenhand's own form.
-
-    Attributes:
-        holds: What the file is.
-        data: A document, or a list of rows.
-        left_out: What was not read.
-        are_rows: Whether the data are rows.
-    """
-
-    holds: str
-    data: Any
-    left_out: list[str]
-    are_rows: bool = False
-
-
-def import_file(path: Path) -> Imported:
-    """Read a file in the format of another tool.
-
-    A file of rows becomes rows with one more column: ``rubric``, ``checklist`` or ``criterion``. The rows of a data set
-    of autorubric are those of :func:`data_set_rows`.
-
-    Raises:
-        ArtifactError: If it cannot be read, or is in no format that is known.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    what = f"the file {str(path)!r}"
-    if path.suffix.lower() == ".jsonl":
-        lines = read_text(path, what, None).split("\n") if path.is_file() else []
-        rows = [parse_json(line, f"line {place} of {what}") for place, line in enumerate(lines, 1) if line.strip()]
-        if not rows:
-            raise ArtifactError(f"{what} does not exist, or is empty")
-        return _import_rows(rows, what)
-    data = read_document(path, what)
-    found = format_of(data)
-    if found is None and isinstance(data, list) and data and format_of(data[0]) is not None:
-        return _import_rows(data, what)
-    if found is None:
-        raise _unknown(data, what)
-    if is_data_set(data):
-        _, left_out = _read(found, {**data, "rubric": data["rubric"] or []}, what)
-        return Imported(found.holds, data_set_rows(data, what), left_out, are_rows=True)
-    _, document, left_out = _document(found, data, what, path.stem)
-    return Imported(found.holds, document, left_out)
-
-
-def _import_rows(data: list[Any], what: str) -> Imported:
-    rows: list[dict[str, Any]] = []
-    left_out: list[str] = []
-    first = format_of(data[0])
-    for number, row in enumerate(data):
-        where = f"row {number} of {what}"
-        if first is None or format_of(row) != first or not isinstance(row, dict):
-            raise _unknown(row, where)
-        column, document, not_read = _document(first, row, where, None)
-        left_out += not_read
-        rows.append({**row, column: document})
-    return Imported(first.holds if first else "", rows, list(dict.fromkeys(left_out)), are_rows=True)
-
-
-def _document(found: Format, data: object, what: str, name: str | None) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the kind of document that data are, the document as evenhand writes it, and what is not read."""
-    document, left_out = _read(found, data, what)
-    if "items" in document:
-        return "checklist", checklist_document(read_checklist(document, what, name=name or "checklist")), left_out
-    if {"criteria", "sections"} & document.keys():
-        return "rubric", rubric_document(read_rubric(document, what, name=name or "rubric")), left_out
-    criterion = read_criterion_or_fields(document, what)
-    return "criterion", criterion if isinstance(criterion, dict) else criterion_document(criterion), left_out
-
-
-def _unknown(data: object, what: str) -> ArtifactError:
-    if isinstance(data, dict):
-        shape = f"an object with the fields {sorted(data)!r}"
-    elif isinstance(data, list) and data and isinstance(data[0], dict):
-        shape = f"a list of objects, the first with the fields {sorted(data[0])!r}"
-    else:
-        shape = briefly(data)
-    return ArtifactError(
-        f"{what} holds {shape}, which is in no format of another tool that is known by its shape: "
-        f"{', '.join(FORMATS)}; what is in evenhand's own form needs no import"
-    )
+    if left_out:
+        parts = "; ".join(dict.fromkeys(left_out))
+        warnings.warn(f"{what} is {found.holds}; not read with it: {parts}", LeftOutWarning, 3)
+    return document
