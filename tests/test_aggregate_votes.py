@@ -12,9 +12,9 @@ from evenhand.aggregation.verdict import RULES
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, UnknownRuleError
+from evenhand.functions import aggregate_votes, agreement, read_replies
 from evenhand.parsing import match_closest_option
 from evenhand.question import comparison_criterion
-from evenhand.raters import aggregate_votes, agreement, read_replies
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 from tests.support.questions import QUALITY
 from tests.support.shared import shared_path

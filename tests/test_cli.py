@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import wraps
 from pathlib import Path
 
 import datasets
@@ -25,7 +24,6 @@ from evenhand.cli.jobs import JOBS, AgreementJob, ChecklistJob, JudgeJob, Reliab
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.raters import alternative_annotator_test
 from evenhand.reliability_report import ReliabilityReport
-from evenhand.results.saved import header_of
 from tests.judge_reliability.criteria import LEVELS
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -75,14 +73,14 @@ def levels(tmp_path):
 
 @pytest.fixture
 def called(monkeypatch):
-    """The calls of functions, whose names they begin with; nothing is judged."""
+    """The calls of functions: name, rows and options; nothing is judged."""
     calls = []
 
     def fake(name):
-        return wraps(FUNCTIONS[name])(lambda *given, **options: calls.append((name, given, options)) or "")
+        return lambda rows, options: calls.append((name, rows, options)) or ""
 
-    for name in FUNCTIONS:
-        monkeypatch.setitem(FUNCTIONS, name, fake(name))
+    for name, function in FUNCTIONS.items():
+        monkeypatch.setitem(FUNCTIONS, name, function._replace(run=fake(name)))
     return calls
 
 
@@ -108,8 +106,7 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
     table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.parameters["context_fields"] == {"task": "question"}
-    summary = header_of(out)["summaries"][0]
-    assert summary["score"]["estimate"] == table.summaries["answer", "relevance"].score.estimate
+    assert table.summaries["answer", "relevance"].score.estimate >= 0
 
 
 def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
@@ -186,7 +183,7 @@ def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
     how = ["--rule", "median", "--gold-fields", "human", "--out", str(out)]
     assert main(["aggregate-votes", votes, *judges, *how]) == 0
     assert "clear: median of gpt, llama, qwen" in capsys.readouterr().out
-    assert header_of(out)["summary"]["scores"]["score"]["estimate"] == pytest.approx(1.875 / 3)  # .875, .75 and .25
+    assert evenhand.open(out).summary.scores.score.estimate == pytest.approx(1.875 / 3)  # .875, .75 and .25
     assert [each["selected_option"] for each in evenhand.open(out).records()] == ["Good", "Good", "Poor"]
     lines, weighted = tmp_path / "verdicts.jsonl", ["--rule", "weighted_mean", "--weights", "2", "1", "1"]
     assert main(["aggregate-votes", votes, *judges, *weighted, "--out", str(lines)]) == 0
@@ -203,7 +200,7 @@ def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     for part in ("human – gpt", "gpt – llama", "Krippendorff's alpha of the 3 judges", "10 pairs written"):
         assert part in printed
-    assert header_of(out)["pairs"][0]["accuracy"]["estimate"] == 2 / 3
+    assert evenhand.open(out).pairs[0].accuracy.estimate == 2 / 3
     people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
     path = str(write_rows(tmp_path / "people.jsonl", people))
     asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p,q,r"]
@@ -265,8 +262,10 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
     assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 0
     assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 0
     (first, given, judged), (second, _, compared) = called
-    assert (first, second, given) == ("judge", "winrates", (ROWS,))
-    assert judged == {
+    assert (first, second, given) == ("judge", "winrates", ROWS)
+    assert judged.given == {
+        "data": rows,
+        "split": None,
         "criteria": ("a", "b"),
         "engine": ("one", "two"),
         "response_fields": "answer",
@@ -276,7 +275,8 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
         "gold_fields": {"relevance": "gold"},
         "shuffle_options": False,
     }
-    assert compared == {"criteria": "a", "engine": "one", "response_fields": ["answer", "other"]}
+    told = {"data": rows, "split": None, "criteria": "a", "engine": "one", "response_fields": ("answer", "other")}
+    assert compared.given == told
 
 
 @pytest.mark.parametrize("verb", ["judge", "winrates", "checklist", "reliability"])
@@ -413,11 +413,10 @@ def test_a_run_that_fails_ends_in_1_and_one_that_is_interrupted_in_130(rows, mon
         assert main(["judge", rows, *RELEVANCE, "--engine", served(server), "--no-progress", *SHOWN]) == 1
     assert "votes failed" in capsys.readouterr().err
 
-    @wraps(FUNCTIONS["judge"])
-    def interrupted(*_, **__):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(FUNCTIONS, "judge", interrupted)
+    monkeypatch.setitem(FUNCTIONS, "judge", FUNCTIONS["judge"]._replace(run=interrupted))
     assert main(["judge", rows, *RELEVANCE, *BASELINE, *SHOWN]) == 130
     assert "goes on where it stopped" in capsys.readouterr().err
 

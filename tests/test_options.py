@@ -7,9 +7,9 @@ import pytest
 
 import evenhand
 import evenhand.functions
+from evenhand.by_name import FUNCTIONS
 from evenhand.errors import InvalidInputError
 from evenhand.options import Options, option, takes
-from evenhand.row_runs import ROW_FUNCTIONS
 from tests.support.stubs import STUB, stub
 
 
@@ -92,10 +92,9 @@ def test_the_stub_of_the_functions_over_rows_says_what_the_models_declare():
     assert STUB.read_text(encoding="utf-8") == stub()
 
 
-@pytest.mark.parametrize("name", ROW_FUNCTIONS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_help_shows_every_keyword(name):
-    function, model = getattr(evenhand.functions, name), ROW_FUNCTIONS[name].arguments
-    named = ["data", *ROW_FUNCTIONS[name].places]
-    assert [*inspect.signature(function).parameters] == [*named, *model.keywords()]
+    function, model = getattr(evenhand.functions, name), FUNCTIONS[name].arguments
+    assert {*inspect.signature(function).parameters} == {"data", *model.model_fields}
     for keyword in vars(model)["__annotations__"]:
-        assert f"        {keyword}: {model.model_fields[keyword].description}\n" in function.__doc__
+        assert f"        {keyword}: " in function.__doc__

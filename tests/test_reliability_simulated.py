@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.reliability_report import reliability
+from evenhand.functions import reliability
 from tests.judge_reliability.simulation import CRITERION, KINDS, LABELS, Simulation, measured
 
 QUIET = {"progress": False, "journal": None, "include_prompts_in_result": False, "flow": "one_step", "max_reasks": 0}

@@ -14,9 +14,13 @@ from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAICompatibleEngine
 from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError
+from evenhand.functions import aggregate_votes as aggregate_votes
+from evenhand.functions import agreement as agreement
 from evenhand.functions import checklist as checklist
 from evenhand.functions import grade_scores as grade_scores
 from evenhand.functions import judge as judge
+from evenhand.functions import read_replies as read_replies
+from evenhand.functions import reliability as reliability
 from evenhand.functions import run_mode as run_mode
 from evenhand.functions import winrates as winrates
 from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
@@ -39,11 +43,7 @@ from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
-from evenhand.raters import aggregate_votes as aggregate_votes
-from evenhand.raters import agreement as agreement
-from evenhand.raters import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
-from evenhand.reliability_report import reliability as reliability
 from evenhand.result_methods import ResultMethods
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion

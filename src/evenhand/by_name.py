@@ -1,18 +1,32 @@
-"""Lookup by name: the functions that verbs run, and the class of a saved result."""
+"""Lookup by name: the functions that verbs and run files run, and the class of a saved result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evenhand.data.rows import KINDS
+from evenhand import raters, row_runs
+from evenhand.data.rows import KINDS, row_batches, rows_known
 from evenhand.errors import InvalidInputError
-from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
 from evenhand.modes.analyses import ANALYSES
-from evenhand.raters import aggregate_votes, agreement, read_replies
-from evenhand.reliability_report import reliability
+from evenhand.options import (
+    AggregateVotesArguments,
+    AgreementArguments,
+    ChecklistArguments,
+    GradeScoresArguments,
+    JudgeArguments,
+    Options,
+    ReadRepliesArguments,
+    ReliabilityArguments,
+    RunModeArguments,
+    WinratesArguments,
+)
+from evenhand.reliability_report import report_reliability
+from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.vote_columns import Cell
+from evenhand.streams import FunctionCall, judge_stream
 from evenhand.votes import Vote
 
 if TYPE_CHECKING:
@@ -20,18 +34,74 @@ if TYPE_CHECKING:
 else:
     from evenhand.results.results import Results
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "aggregate_votes": aggregate_votes,
-    "agreement": agreement,
-    "checklist": checklist,
-    "grade_scores": grade_scores,
-    "judge": judge,
-    "read_replies": read_replies,
-    "reliability": reliability,
-    "run_mode": run_mode,
-    "winrates": winrates,
+
+class Function(NamedTuple):
+    """A function of data.
+
+    Attributes:
+        run: The function of the data and its other arguments, which are checked.
+        arguments: The model of its other arguments.
+    """
+
+    run: Callable[..., Any]
+    arguments: type[Options]
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "aggregate_votes": Function(raters.aggregate_recorded_votes, AggregateVotesArguments),
+    "agreement": Function(raters.measure_agreement, AgreementArguments),
+    "checklist": Function(row_runs.answer_checklists, ChecklistArguments),
+    "grade_scores": Function(row_runs.measure_grade_scores, GradeScoresArguments),
+    "judge": Function(row_runs.assess, JudgeArguments),
+    "read_replies": Function(raters.read_recorded_replies, ReadRepliesArguments),
+    "reliability": Function(report_reliability, ReliabilityArguments),
+    "run_mode": Function(row_runs.judge_by_mode, RunModeArguments),
+    "winrates": Function(row_runs.compare_systems, WinratesArguments),
 }
-"""The functions that verbs and run files run."""
+"""The functions of data by their public names."""
+
+
+def call(name: str, data: object, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of the function
+    """Call a function of data; its result keeps the call.
+
+    Args:
+        name: The name of the function.
+        data: The rows.
+        given: Its other arguments by their names.
+
+    Raises:
+        InvalidInputError: An option that does not exist, or a value that is not accepted.
+    """
+    job = job_of(name, given)
+    return run_job(job, data, None if getattr(job.options, "dry_run", False) else record_of(name, data, given))
+
+
+def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
+    """Return the call of a function, checked, without its data.
+
+    Raises:
+        InvalidInputError: An option that does not exist, or a value that is not accepted.
+    """
+    run, arguments = FUNCTIONS[name]
+    return FunctionCall(name, run, arguments.of_call(given, ("data",)))
+
+
+def record_of(name: str, data: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the call of a function as its result keeps it, so that it can be run again."""
+    fields = FUNCTIONS[name].arguments.model_fields
+    said = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
+    return run_record(JOBS.get(name, name), {**({} if data is None else {"data": data}), **said})
+
+
+def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - as above
+    """Run a call on all rows together, or with ``stream_to`` part by part; the result keeps the record of the run."""
+    if getattr(job.options, "stream_to", None) is not None:
+        split = job.options.split
+        return judge_stream(job, row_batches(data, split), count=rows_known(data, split), record=record)
+    result = job.function(data, job.options)
+    kept = record is not None and job.name in JOBS and isinstance(result, Results)
+    return replace(result, run_file=record) if kept else result
+
 
 _RUN, _VOTES = "_run", "_votes"
 

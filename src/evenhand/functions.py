@@ -1,25 +1,31 @@
-"""Judge rows: by criteria or a rubric, by a checklist, in comparison, for a Grade Score, or in any way.
+"""The functions over rows and over recorded votes.
 
-The keywords of each function are one model of :mod:`evenhand.options`: they are checked when a function is called, and
+The arguments of each function are one model of :mod:`evenhand.options`: they are checked when a function is called, and
 the object is handed on. ``functions.pyi`` writes them out for editors and type checkers; ``python -m
 tests.support.stubs`` generates it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.by_name import call
 from evenhand.judging.estimate import RunEstimate
 from evenhand.options import (
+    AggregateVotesArguments,
+    AgreementArguments,
     ChecklistArguments,
     GradeScoresArguments,
     JudgeArguments,
+    ReadRepliesArguments,
+    ReliabilityArguments,
     RunModeArguments,
     WinratesArguments,
     takes,
 )
+from evenhand.reliability_report import ReliabilityReport
 from evenhand.results.results import Results
-from evenhand.row_runs import call
 
 
 @takes(JudgeArguments)
@@ -166,3 +172,124 @@ def run_mode(data: object, mode: object, engine: object, **options: Any) -> Resu
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     return call("run_mode", data, {"mode": mode, "engine": engine, **options})
+
+
+@takes(AggregateVotesArguments)
+def aggregate_votes(
+    data: object,
+    votes: str | Sequence[str],
+    criteria: object = None,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    **options: Any,
+) -> Results:
+    """Reduce recorded votes to verdicts, and the verdicts to scores.
+
+    Args:
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
+            a label, the value of an option, True or False, or None if there is none (how they are read:
+            :mod:`evenhand.data.cells`).
+        criteria: The criterion of the votes: a catalog id, path, dict, artifact or frozen criterion; without it the
+            votes are yes or no (True or False, 1 or 0).
+        rule: The panel rule; None for the scale's default.
+        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
+        **options: How the votes are read; see :class:`~evenhand.options.AggregateVotesArguments`.
+
+    Raises:
+        InvalidInputError: No such column, a vote that is not an option, or weights that do not fit.
+        UnknownRuleError: If the rule does not exist or does not fit the criterion.
+    """
+    return call(
+        "aggregate_votes", data, {"votes": votes, "criteria": criteria, "rule": rule, "weights": weights, **options}
+    )
+
+
+@takes(AgreementArguments)
+def agreement(data: object, votes: str | Sequence[str], criteria: object = None, **options: Any) -> Results:
+    """Measure how far judges agree with people, people with people, and judges with judges.
+
+    Args:
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
+            vote is a label, the value of an option, True or False, or None if there is none (how they are read:
+            :mod:`evenhand.data.cells`).
+        criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
+            gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        **options: How the votes are read; see :class:`~evenhand.options.AgreementArguments`.
+
+    Raises:
+        InvalidInputError: No such column, fewer than two raters, or a vote that is not an option.
+    """
+    return call("agreement", data, {"votes": votes, "criteria": criteria, **options})
+
+
+@takes(ReadRepliesArguments)
+def read_replies(
+    data: object,
+    replies: str | Sequence[str],
+    criteria: object = None,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    **options: Any,
+) -> Results:
+    """Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
+
+    No call is made. A text is read as the reply of a judge is read in a run, by the four forms of
+    :func:`~evenhand.parsing.match_closest_option`; any other text is unscored with the reason, never a guess. Replies
+    that another tool asked for in its own form are read by ``pattern``. Each vote keeps its text and how it was read;
+    ``results.to_rows()`` gives them as plain rows.
+
+    Args:
+        data: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
+            logs of other tools.
+        replies: The column with the replies; several columns are several judges. Cells may be lists (repeated draws of
+            the judge). A nested column is named ``a/b`` or ``a.b``.
+        criteria: Whose options were offered: a catalog id, path, plain sentence, dict, artifact or frozen criterion;
+            without it the options are Yes and No.
+        rule: The rule by which several judges' votes become one; None for the scale's default.
+        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
+        **options: How the votes are read; see :class:`~evenhand.options.ReadRepliesArguments`.
+
+    Raises:
+        InvalidInputError: No such column, a pattern that is not a regular expression with one group, weights that do
+            not fit, or rows of one instance that contradict each other.
+        UnknownRuleError: If the rule does not exist or does not fit the criterion.
+    """
+    return call(
+        "read_replies", data, {"replies": replies, "criteria": criteria, "rule": rule, "weights": weights, **options}
+    )
+
+
+@takes(ReliabilityArguments)
+def reliability(
+    data: object = None, criteria: object = None, engine: object = None, **options: Any
+) -> ReliabilityReport | RunEstimate:
+    """Return how far a judge can be trusted: what it does when the order changes, and when it is asked again.
+
+    Criteria with options assess each of the responses in ``response_fields``; pairwise criteria compare them. The
+    votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
+    before, and a second report, take their replies from the journal.
+
+    Several engines are several judges, each reported by itself, and how far they agree.
+
+    With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
+    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, with one vote per
+    row.
+
+    Args:
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
+        engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.ReliabilityArguments`. ``samples=3`` or more measures
+            whether repeated draws agree.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    return call("reliability", data, {"criteria": criteria, "engine": engine, **options})

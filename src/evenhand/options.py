@@ -87,6 +87,10 @@ class Options(BaseModel):
         values = {name: getattr(self, name) for name in names}
         return {name: value for name, value in values.items() if value != type(self).model_fields[name].default}
 
+    def values_of(self, model: type[Options]) -> dict[str, Any]:
+        """Return those of the options that a model declares."""
+        return {name: getattr(self, name) for name in model.model_fields}
+
     def or_else(self, **defaults: Any) -> Self:  # noqa: ANN401 - as above
         """Return the same options with other defaults: values for those that were not given."""
         return self.model_copy(
@@ -106,12 +110,14 @@ def takes(model: type[Options]) -> Callable[[Function], Function]:
         keywords = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=info.default, annotation=info.annotation)
             for name, info in model.keywords().items()
+            if name not in own.parameters
         ]
         function.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
-        function.option_model = model  # type: ignore[attr-defined] # for the shell
         before, marked, after = (function.__doc__ or "").partition("        **options:")
-        declared = vars(model).get("__annotations__", {}) if marked else ()
-        sentences = [f"        {name}: {model.model_fields[name].description}\n" for name in declared]
+        declared = vars(model).get("__annotations__", {}).keys() - own.parameters.keys() if marked else ()
+        sentences = [
+            f"        {name}: {info.description}\n" for name, info in model.model_fields.items() if name in declared
+        ]
         function.__doc__ = "".join([before, *sentences, marked, after])
         return function
 
@@ -524,10 +530,13 @@ class StreamOptions(Options):
         return self
 
 
+RESAMPLES = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
+
+
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
     """How recorded votes become numbers: the intervals, their resamples and seed, and groups of rows."""
 
-    resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
+    resamples: int = RESAMPLES
 
 
 class VoteFields(Options):
@@ -762,8 +771,22 @@ ID_FIELD = option(
     "The column with the id of each row, which records and saved files have next to its index.",
     accepted="the name of a column",
 )
-SPLIT = option(None, "Which split of a ``DatasetDict``.")
-DRY_RUN = option(False, "Return what the run would take, without a call.")
+SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
+DRY_RUN = option(False, "Return the estimated calls, tokens and cost, without a call.")
+ENGINE = option(
+    None,
+    "The judge, or several: models (``openai/gpt-4.1-mini``), servers' addresses with ``model``, or catalog ids.",
+)
+CRITERIA = option(None, "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
+CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
+AS_INDEX = option(False, "Labels that are numbers are places of options, 0 for the first (default: values of options).")
+RULE = option(None, "The rule of the panel; by default that of the scale.")
+Weights = Mapping[str, float] | tuple[float, ...] | None
+WEIGHTS = option(None, "One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.")
+SYSTEMS_FIELD = option(
+    None, "The column that names the system whose response was judged: each system has its own scores."
+)
+GOLD_FIELD = option(None, "The column with the label that a person gave.")
 GUIDELINES = option("", "What the judge is told about judging.")
 RESPONSE_FIELDS = option(
     "response",
@@ -773,8 +796,10 @@ RESPONSE_FIELDS = option(
 
 
 class JudgeArguments(StreamOptions, AssessmentOptions):
-    """The keywords of :func:`evenhand.judge`."""
+    """The arguments of :func:`evenhand.judge`."""
 
+    criteria: Any = CRITERIA
+    engine: Any = ENGINE
     response_fields: Columns = RESPONSE_FIELDS
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
@@ -794,8 +819,10 @@ class JudgeArguments(StreamOptions, AssessmentOptions):
 
 
 class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
-    """The keywords of :func:`evenhand.checklist`."""
+    """The arguments of :func:`evenhand.checklist`."""
 
+    checklist: Any = option(None, "The checklist: a catalog id, or a YAML or JSON file.")
+    engine: Any = ENGINE
     votes: Any = option(
         None,
         "Recorded answers instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
@@ -823,8 +850,10 @@ class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
 
 
 class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
-    """The keywords of :func:`evenhand.winrates`."""
+    """The arguments of :func:`evenhand.winrates`."""
 
+    criteria: Any = CRITERION
+    engine: Any = ENGINE
     votes: Any = option(
         None,
         "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
@@ -852,7 +881,6 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
         "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
     )
     split: str | None = SPLIT
-    resamples: int = option(1000, "For the expected ranks.", ge=1, accepted="a whole number from 1")
     stop: Literal["decided"] | None = option(
         None,
         "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "
@@ -896,8 +924,10 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
 
 
 class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
-    """The keywords of :func:`evenhand.grade_scores`."""
+    """The arguments of :func:`evenhand.grade_scores`."""
 
+    criteria: Any = CRITERION
+    engine: Any = ENGINE
     response_fields: str | tuple[str, ...] | None = option(
         None,
         "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
@@ -931,8 +961,10 @@ class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
 
 
 class RunModeArguments(StreamOptions, RunOptions):
-    """The keywords of :func:`evenhand.run_mode`."""
+    """The arguments of :func:`evenhand.run_mode`."""
 
+    mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
+    engine: Any = ENGINE
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
     response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")
@@ -944,12 +976,119 @@ class RunModeArguments(StreamOptions, RunOptions):
     dry_run: bool = DRY_RUN
 
 
-class ReliabilityOptions(VoteFields, RunOptions):
-    """How judges are asked whose reliability is reported, and how recorded votes are read."""
+class ReliabilityArguments(VoteFields, RunOptions):
+    """The arguments of :func:`evenhand.reliability`."""
 
+    criteria: Any = CRITERIA
+    engine: Any = ENGINE
+    votes: Any = option(
+        None,
+        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``. Without criteria the options are those of a "
+        "comparison, or yes and no.",
+    )
+    response_fields: str | tuple[str, ...] | None = option(
+        None, "The column with the responses, or several; pairwise criteria need two or more."
+    )
+    systems: tuple[str, ...] | None = option(
+        None, "Of recorded comparisons: which systems, in which order; all by default."
+    )
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
     id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
-    resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
+    gold_fields: str | Mapping[str, str] | None = option(
+        None,
+        "Criterion name -> column with what a person said: a label (``{system}`` stands for the response column), or a "
+        "preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column alone where "
+        "there is one criterion.",
+    )
+    as_index: bool = AS_INDEX
+    allow_ties: bool = option(False, "Offer a tie in comparisons.")
+    scale: str = option("choice", "Of comparisons: ``choice`` or ``graded``.")
+    confidences: bool = option(
+        False, "Ask for log-probabilities, and measure whether they are calibrated; needs people's labels."
+    )
+    prompts: str | tuple[str, ...] | None = option(
+        None,
+        "Ask for the best of all responses with these prompts too (``select``, ``evaluate_first``, "
+        "``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three responses or "
+        "more that is done in any case, with ``evaluate_first``, unless this is ``()``.",
+    )
+    unrelated_option: bool = option(
+        False, "Ask for the best of all a second time, with a response to another row among them."
+    )
+    resamples: int = RESAMPLES
+    split: str | None = SPLIT
+    dry_run: bool = DRY_RUN
+
+
+class AggregateVotesArguments(RecordedOptions):
+    """The arguments of :func:`evenhand.aggregate_votes`."""
+
+    votes: Any = option(None, "The columns with the votes, one per judge; or one whose cells are lists or mappings.")
+    criteria: Any = CRITERION
+    rule: str | None = RULE
+    weights: Weights = WEIGHTS
+    gold_fields: str | None = GOLD_FIELD
+    judge_field: str | None = option(None, "Long data, one vote per row: the column that names the judge.")
+    sample_field: str | None = option(None, "Long data: the column that numbers the draws of a judge, from 0.")
+    systems_field: str | None = SYSTEMS_FIELD
+    id_field: str | None = option(
+        None,
+        "The column with the id of the instance, which records and saved files have next to its index. Rows with the "
+        "same id are about the same instance.",
+    )
+    as_index: bool = AS_INDEX
+    split: str | None = SPLIT
+
+
+class ReadRepliesArguments(RecordedOptions):
+    """The arguments of :func:`evenhand.read_replies`."""
+
+    replies: Any = option(None, "The columns with the texts of the replies, one per judge.")
+    criteria: Any = CRITERION
+    rule: str | None = RULE
+    weights: Weights = WEIGHTS
+    gold_fields: str | None = GOLD_FIELD
+    judge_field: str | None = option(None, "Long data, one reply per row: the column that names the judge.")
+    systems_field: str | None = SYSTEMS_FIELD
+    id_field: str | None = option(
+        None, "Long data: the column that names the instance; replies of one judge to one instance are draws."
+    )
+    swapped_field: str | None = option(
+        None,
+        "Of comparisons: the column that is true where the two responses were shown in the other order. A vote for the "
+        "one shown first is then one for the second; options are mirrored by their values.",
+    )
+    finish_reason_field: str | None = option(
+        None, "The column with the server's finish reason: ``length`` says that a reply was cut off."
+    )
+    pattern: str | None = option(
+        None,
+        r'A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does not '
+        "match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.",
+    )
+    as_index: bool = AS_INDEX
+    split: str | None = SPLIT
+
+
+class AgreementArguments(RecordedOptions):
+    """The arguments of :func:`evenhand.agreement`."""
+
+    votes: Any = option(
+        None, "The columns with the judges' votes, one per judge; or one whose cells are lists or mappings."
+    )
+    criteria: Any = option(
+        None,
+        "Whose options were chosen: a catalog id, a file or a plain sentence. An ordinal criterion gives weighted "
+        "kappas and adjacent accuracies too; without one the options are the labels that occur.",
+    )
+    gold_fields: str | tuple[str, ...] | None = option(
+        None, "The column with the labels that a person gave; several are several people."
+    )
+    id_field: str | None = ID_FIELD
+    as_index: bool = AS_INDEX
+    split: str | None = SPLIT
 
 
 FunctionArguments = JudgeArguments | ChecklistArguments | WinratesArguments | GradeScoresArguments | RunModeArguments
-"""The keywords of any function over rows."""

@@ -24,20 +24,22 @@ from evenhand.data.fields import (
 )
 from evenhand.data.rows import read_rows, row_ids
 from evenhand.errors import InvalidInputError
-from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
+from evenhand.labels.annotators import StandInTest, check_epsilon, labels_in_columns, labels_of_results, stand_in_test
 from evenhand.labels.people import read_gold
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.options import (
+    AggregateVotesArguments,
+    AgreementArguments,
     IntervalOptions,
+    Options,
+    ReadRepliesArguments,
     RecordedOptions,
     takes,
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
 from evenhand.read_votes import IN_ORDER, SWAPPED, RecordedVotes, read_assessments
-from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
-from evenhand.statistics.agreement import Similarity
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, Vote, is_missing
@@ -48,8 +50,21 @@ else:
     from evenhand.results.results import Results
 
 
-def _named_columns(**fields: str | None) -> dict[str, str]:
-    return {name: column for name, column in fields.items() if column is not None}
+def _named_columns(options: Options, *names: str) -> dict[str, str]:
+    columns = {name: getattr(options, name) for name in names}
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _parameters(options: AggregateVotesArguments | ReadRepliesArguments, rule: str | None) -> dict[str, Any]:
+    """Return the options that a result of votes repeats."""
+    return {
+        "gold_fields": options.gold_fields,
+        "criteria_given": options.criteria is not None,
+        "as_index": options.as_index,
+        "rule": rule,
+        "weights": options.weights,
+        **options.values_of(RecordedOptions),
+    }
 
 
 def _table_of_votes(
@@ -79,107 +94,29 @@ def _table_of_votes(
     return Results.of_cells(VoteAnalysis, header, cells)
 
 
-@remembers
-@takes(RecordedOptions)
-def aggregate_votes(
-    data: object,
-    votes: str | Sequence[str],
-    criteria: object = None,
-    rule: str | None = None,
-    weights: Mapping[str, float] | Sequence[float] | None = None,
-    *,
-    gold_fields: str | None = None,
-    judge_field: str | None = None,
-    sample_field: str | None = None,
-    systems_field: str | None = None,
-    id_field: str | None = None,
-    as_index: bool = False,
-    split: str | None = None,
-    **options: Any,
-) -> Results:
-    """Reduce recorded votes to verdicts, and the verdicts to scores.
-
-    Args:
-        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
-            a label, the value of an option, True or False, or None if there is none (how they are read:
-            :mod:`evenhand.data.cells`).
-        criteria: The criterion of the votes: a catalog id, path, dict, artifact or frozen criterion; without it the
-            votes are yes or no (True or False, 1 or 0).
-        rule: The panel rule; None for the scale's default.
-        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold_fields: The column with the label that is right.
-        judge_field: Long data, one vote per row: the column that names the judge.
-        sample_field: Long data: the column that numbers the draws of a judge, from 0.
-        systems_field: The column that names the system whose response was judged: each system has its own scores.
-        id_field: The column with the id of the instance, which records and saved files have next to its index. Rows
-            with the same id are about the same instance.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: The split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
-
-    Raises:
-        InvalidInputError: No such column, a vote that is not an option, or weights that do not fit.
-        UnknownRuleError: If the rule does not exist or does not fit the criterion.
-    """
-    drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
-    criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
-    rule = check_rule(rule, criterion.scale)
-    fields = _named_columns(
-        judge_field=judge_field, sample_field=sample_field, systems_field=systems_field, id_field=id_field
-    )
-    read = RecordedVotes.of(read_rows(data, split), votes, fields, usual=False)
-    reader = LabelReader(criterion, as_index=as_index)
-    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=drawn.cluster_field)
+def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> Results:
+    """Reduce recorded votes to verdicts: see :func:`evenhand.functions.aggregate_votes`."""
+    criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
+    rule, gold_fields = check_rule(options.rule, criterion.scale), options.gold_fields
+    fields = _named_columns(options, "judge_field", "sample_field", "systems_field", "id_field")
+    read = RecordedVotes.of(read_rows(data, options.split), options.votes, fields, usual=False)
+    reader = LabelReader(criterion, as_index=options.as_index)
+    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=options.cluster_field)
     columns: dict[str, list[object]] = {}
     for vote in read.votes:
         columns.setdefault(vote.judge, []).append(vote.cell)
     note = reader.note([*columns.values(), *([] if gold_fields is None else [read.cells(gold_fields, "gold_fields")])])
-    said = {
-        "gold_fields": gold_fields,
-        "criteria_given": criteria is not None,
-        "as_index": as_index,
-        "rule": rule,
-        "weights": weights,
-    }
-    return _table_of_votes(read, criterion, cells, [] if note is None else [note], {**said, **dict(drawn)})
+    return _table_of_votes(read, criterion, cells, [] if note is None else [note], _parameters(options, rule))
 
 
-@remembers
-@takes(RecordedOptions)
-def agreement(
-    data: object,
-    votes: str | Sequence[str],
-    criteria: object = None,
-    *,
-    gold_fields: str | Sequence[str] | None = None,
-    id_field: str | None = None,
-    as_index: bool = False,
-    split: str | None = None,
-    **options: Any,
-) -> Results:
-    """Measure how far judges agree with people, people with people, and judges with judges.
-
-    Args:
-        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
-            vote is a label, the value of an option, True or False, or None if there is none (how they are read:
-            :mod:`evenhand.data.cells`).
-        criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
-            gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
-        gold_fields: The column with the labels that a person gave; several are several people.
-        id_field: The column with the id of each row, which records and saved files have next to its index.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: The split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
-
-    Raises:
-        InvalidInputError: No such column, fewer than two raters, or a vote that is not an option.
-    """
-    drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
-    rows = read_rows(data, split)
+def measure_agreement(data: object, options: AgreementArguments) -> Results:
+    """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
+    rows, votes, gold_fields, criteria = (
+        read_rows(data, options.split),
+        options.votes,
+        options.gold_fields,
+        options.criteria,
+    )
     judges = columns_of(rows, votes, "votes")
     people = () if gold_fields is None else columns_of(rows, gold_fields, "gold_fields")
     names = [column.name for column in (*judges, *people)]
@@ -188,13 +125,13 @@ def agreement(
             f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
             "votes, or people's in gold_fields"
         )
-    if as_index and criteria is None:
+    if options.as_index and criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     criterion = categories_of((*judges, *people)) if criteria is None else load_criterion(criteria)
-    reader = LabelReader(criterion, as_index=as_index)
+    reader = LabelReader(criterion, as_index=options.as_index)
     named = [votes, *([] if gold_fields is None else [gold_fields])]
     given = [column for each in named for column in ([each] if isinstance(each, str) else each)]
-    clusters = read_clusters(rows, drawn.cluster_field, apart=set(given))
+    clusters = read_clusters(rows, options.cluster_field, apart=set(given))
     cast = [cast_votes(columns, len(rows), reader, kind) for columns, kind in ((judges, "judge"), (people, "human"))]
     cells = [
         Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*own, *said))
@@ -203,87 +140,33 @@ def agreement(
     parameters = {
         "evenhand_version": __version__,
         "n": len(rows),
-        **row_groups(rows, drawn.group_fields),
+        **row_groups(rows, options.group_fields),
         "votes": [column.name for column in judges],
-        "as_index": as_index,
-        **row_ids(rows, id_field),
+        "as_index": options.as_index,
+        **row_ids(rows, options.id_field),
         "gold_fields": [column.name for column in people],
         "criteria_given": criteria is not None,
         "numbers_read_as": reader.note([column.cells for column in (*judges, *people)]),
-        **dict(drawn),
+        **options.values_of(RecordedOptions),
     }
     return Results.of_cells(AgreementAnalysis, {"criterion": criterion, "parameters": parameters}, cells)
 
 
-@remembers
-@takes(RecordedOptions)
-def read_replies(
-    data: object,
-    replies: str | Sequence[str],
-    criteria: object = None,
-    rule: str | None = None,
-    weights: Mapping[str, float] | Sequence[float] | None = None,
-    *,
-    gold_fields: str | None = None,
-    judge_field: str | None = None,
-    systems_field: str | None = None,
-    id_field: str | None = None,
-    swapped_field: str | None = None,
-    finish_reason_field: str | None = None,
-    pattern: str | None = None,
-    as_index: bool = False,
-    split: str | None = None,
-    **options: Any,
-) -> Results:
-    r"""Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
-
-    No call is made. A text is read as the reply of a judge is read in a run, by the four forms of
-    :func:`~evenhand.parsing.match_closest_option`; any other text is unscored with the reason, never a guess. Replies
-    that another tool asked for in its own form are read by ``pattern``. Each vote keeps its text and how it was read;
-    ``results.to_rows()`` gives them as plain rows.
-
-    Args:
-        data: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
-            logs of other tools.
-        replies: The column with the replies; several columns are several judges. Cells may be lists (repeated draws of
-            the judge). A nested column is named ``a/b`` or ``a.b``.
-        criteria: Whose options were offered: a catalog id, path, plain sentence, dict, artifact or frozen criterion;
-            without it the options are Yes and No.
-        rule: The rule by which several judges' votes become one; None for the scale's default.
-        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold_fields: The column with the label that is right.
-        judge_field: Long data, one reply per row: the column that names the judge.
-        systems_field: The column that names the system whose response was judged: each system has its own scores.
-        id_field: Long data: the column that names the instance; replies of one judge to one instance are draws.
-        swapped_field: Of comparisons: the column that is true where the two responses were shown in the other order. A
-            vote for the one shown first is then one for the second; options are mirrored by their values.
-        finish_reason_field: The column with the server's finish reason: ``length`` says that a reply was cut off.
-        pattern: A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does
-            not match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.
-        as_index: Gold labels that are numbers are places of options, 0 for the first.
-        split: The split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
-
-    Raises:
-        InvalidInputError: No such column, a pattern that is not a regular expression with one group, weights that do
-            not fit, or rows of one instance that contradict each other.
-        UnknownRuleError: If the rule does not exist or does not fit the criterion.
-    """
-    drawn = RecordedOptions.of_call(options, signature(read_replies).parameters)
-    criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
-    rule = check_rule(rule, criterion.scale)
-    compiled = None if pattern is None else compile_pattern(pattern)
-    fields = _named_columns(
-        judge_field=judge_field, systems_field=systems_field, id_field=id_field, swapped_field=swapped_field
-    )
-    read = RecordedVotes.of(read_rows(data, split), replies, fields, usual=False, draws=True, what="replies")
+def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Results:
+    """Read recorded replies as votes: see :func:`evenhand.functions.read_replies`."""
+    criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
+    rule = check_rule(options.rule, criterion.scale)
+    compiled = None if options.pattern is None else compile_pattern(options.pattern)
+    fields = _named_columns(options, "judge_field", "systems_field", "id_field", "swapped_field")
+    rows = read_rows(data, options.split)
+    read = RecordedVotes.of(rows, options.replies, fields, usual=False, draws=True, what="replies")
     values = sorted(option.value for option in criterion.options if option.value is not None and not option.na)
     mirrored = [values[0] + values[-1] - value for value in reversed(values)] if values else []
     scored = [option for option in criterion.options if not option.na]
-    if swapped_field is not None and (mirrored != values or len(values) < len(scored)):
+    if options.swapped_field is not None and (mirrored != values or len(values) < len(scored)):
         raise InvalidInputError(
-            f"swapped_field={swapped_field!r} mirrors the options of {criterion.name!r} by their values, which are "
-            f"{values!r}: give the first response's win 1, the second's 0, and a tie 0.5"
+            f"swapped_field={options.swapped_field!r} mirrors the options of {criterion.name!r} by their values, which "
+            f"are {values!r}: give the first response's win 1, the second's 0, and a tie 0.5"
         )
 
     @cache
@@ -292,11 +175,11 @@ def read_replies(
             return match_pattern(text, criterion.labels, compiled)
         return match_closest_option(text, criterion.labels, finish_reason=finish)
 
-    reader = LabelReader(criterion, as_index=as_index)
+    reader = LabelReader(criterion, as_index=options.as_index)
     swapped, systems = read.swapped(), read.names("systems_field")
     finishes: Sequence[Any] = [None] * len(read.rows)
-    if finish_reason_field is not None:
-        finishes = read.cells(finish_reason_field, "finish_reason_field")
+    if options.finish_reason_field is not None:
+        finishes = read.cells(options.finish_reason_field, "finish_reason_field")
     cast: dict[tuple[Any, ...], list[Vote]] = {}
     draws: dict[Hashable, int] = {}
     for vote in read.votes:
@@ -310,11 +193,10 @@ def read_replies(
         if swapped is not None:
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))
-    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=drawn.cluster_field, cast=cast)
-    said: dict[str, Any] = {"replies": list(read.columns), "judge_field": judge_field, "id_field": id_field}
-    said |= {"swapped_field": swapped_field, "pattern": pattern, "gold_fields": gold_fields, "as_index": as_index}
-    said |= {"criteria_given": criteria is not None, "rule": rule, "weights": weights}
-    return _table_of_votes(read, criterion, cells, (), {**said, **dict(drawn)})
+    cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
+    said = {name: getattr(options, name) for name in ("judge_field", "id_field", "swapped_field", "pattern")}
+    said = {"replies": list(read.columns), **said, **_parameters(options, rule)}
+    return _table_of_votes(read, criterion, cells, (), said)
 
 
 @takes(IntervalOptions)
@@ -325,7 +207,7 @@ def alternative_annotator_test(
     criteria: object = None,
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
-    scoring: Literal["auto", "exact", "rmse"] | Similarity = "auto",
+    scoring: Literal["auto", "exact", "rmse"] = "auto",
     alpha: float = 0.05,
     annotator_field: str | None = None,
     label_field: str | None = None,
@@ -350,9 +232,9 @@ def alternative_annotator_test(
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
-        scoring: How near two labels are: ``exact`` (the same or not), ``rmse`` (by their numbers), or a function of two
-            cells that grows with their likeness, for free scores and texts. By default ``rmse`` where options have
-            values or an order, else ``exact``. Columns of numbers without criteria take ``rmse`` too.
+        scoring: How near two labels are: ``exact`` (the same or not) or ``rmse`` (by their numbers). By default
+            ``rmse`` where options have values or an order, else ``exact``. Columns of numbers without criteria take
+            ``rmse`` too.
         alpha: The false discovery rate over the annotators.
         annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
@@ -372,15 +254,15 @@ def alternative_annotator_test(
     """
     drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
     given = check_epsilon(epsilon)
-    if not callable(scoring) and scoring not in ("auto", "exact", "rmse"):
-        raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact', 'rmse' or a function of two labels")
+    if scoring not in ("auto", "exact", "rmse"):
+        raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact' or 'rmse'")
     if annotators is None:
         raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
     if isinstance(data, Results):
         own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
         _refuse(own, "a result is tested, which has its own: leave it out")
         labels = read_gold(data, annotators, annotator_field=annotator_field, label_field=label_field)
-        said = said_of_results(data, labels, scoring)
+        joint = labels_of_results(data, labels, scoring)
     else:
         fields = {"annotator_field": annotator_field, "label_field": label_field}
         _refuse(fields, "that is for labels of a result: name columns in annotators")
@@ -393,8 +275,8 @@ def alternative_annotator_test(
         people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
         reader = None if criteria is None else LabelReader(load_criterion(criteria), as_index=as_index)
-        said = said_in_columns(judges, people, reader, scoring, clusters or ())
-    return stand_in_test(said, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
+        joint = labels_in_columns(judges, people, reader, scoring, clusters or ())
+    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -20,48 +19,75 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.functions import grade_scores, judge, winrates
 from evenhand.judge_reliability.one_judge import (
     FIRST,
     NEITHER,
     SECOND,
     SIDES,
     Asked,
-    ChoiceReliability,
     CriterionReliability,
     JudgesAgreement,
     Questions,
-    reliability_of_judges,
-)
-from evenhand.judge_reliability.tables import (
-    Remark,
-    choices_table,
     criterion_tables,
     findings,
     judges_table,
+    reliability_of_judges,
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.modes.contest import TIE
-from evenhand.modes.grade_scores import GradedInstance
-from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
+from evenhand.modes.grade_scores import GradedInstance, Grading, UnrelatedEffect
+from evenhand.numbers import format_estimate, format_level
+from evenhand.options import (
+    GradeScoresArguments,
+    JudgeArguments,
+    Options,
+    ReliabilityArguments,
+    RunOptions,
+    VoteFields,
+    WinratesArguments,
+)
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
-from evenhand.results.measures import UnscoredCounts, as_json, plain
+from evenhand.results.measures import Column, Remark, UnscoredCounts, as_json, measures_table, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, VoteColumns
+from evenhand.row_runs import assess, compare_systems, measure_grade_scores
+from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 REPORT_SUFFIXES = (".json", ".md", ".html")
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReliability:
+    """One judge, asked in one way for the best of the candidates in all their rotations.
+
+    Attributes:
+        criterion: The criterion of the best candidate.
+        prompt: The prompt's name.
+        grading: The Grade Score and what it rests on, without the single instances.
+        unrelated: What a candidate of another instance changes; None if there was none among the candidates.
+    """
+
+    criterion: str
+    prompt: str
+    grading: Grading
+    unrelated: UnrelatedEffect | None = None
+
+    @property
+    def judge_id(self) -> str:
+        """The id of the judge."""
+        return self.grading.judge_id
 
 
 @dataclass(frozen=True)
@@ -121,7 +147,7 @@ class ReliabilityReport(PrintedTables):
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
             chosen = [each for each in self.choices if each.criterion == criterion]
-            tables += [choices_table(chosen)] if chosen else []
+            tables += [_choices_table(chosen)] if chosen else []
         level = self.parameters["level"]
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
@@ -187,6 +213,18 @@ class ReliabilityReport(PrintedTables):
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")
 """The options that single judges do not take."""
 
+OF_ASKING = (
+    "engine",
+    "dry_run",
+    "response_fields",
+    "context_fields",
+    "reference_field",
+    "prompts",
+    "confidences",
+    "unrelated_option",
+)
+"""The options that only judges who are asked take."""
+
 NOT_OF_CHOICES = (
     "check_positional_bias",
     "orders",
@@ -202,91 +240,24 @@ NOT_OF_CHOICES = (
 """The options that a Grade Score sets itself or does not take."""
 
 
-@takes(ReliabilityOptions)
-def reliability(
-    data: object = None,
-    criteria: object = None,
-    engine: object = None,
-    *,
-    votes: object = None,
-    response_fields: str | Sequence[str] | None = None,
-    systems: Sequence[str] | None = None,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
-    reference_field: str | None = None,
-    gold_fields: str | Mapping[str, str] | None = None,
-    as_index: bool = False,
-    allow_ties: bool = False,
-    scale: str = "choice",
-    confidences: bool = False,
-    prompts: str | Sequence[str] | None = None,
-    unrelated_option: bool = False,
-    split: str | None = None,
-    dry_run: bool = False,
-    **options: Any,
-) -> ReliabilityReport | RunEstimate:
-    """Return how far a judge can be trusted: what it does when the order changes, and when it is asked again.
-
-    Criteria with options assess each of the responses in ``response_fields``; pairwise criteria compare them. The
-    votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
-    before, and a second report, take their replies from the journal.
-
-    Several engines are several judges, each reported by itself, and how far they agree.
-
-    With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
-    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, with one vote per
-    row.
-
-    Args:
-        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
-        engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
-            addresses with ``model``, catalog ids or engines.
-        votes: Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per
-            judge; without a ``data`` the data themselves, with the column ``vote``. Without criteria the options
-            are those of a comparison, or yes and no.
-        response_fields: The column with the responses, or several; pairwise criteria need two or more.
-        systems: Of recorded comparisons: which systems, in which order; all by default.
-        context_fields: What the judge is shown with the response: a column, several, or name shown -> column.
-        reference_field: The column with a known good answer; ``reference`` when there is one.
-        gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
-            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column
-            alone where there is one criterion.
-        as_index: Labels that are numbers are places of options, 0 for the first (default: values of options).
-        allow_ties: Offer a tie in comparisons.
-        scale: Of comparisons: ``choice`` or ``graded``.
-        confidences: Ask for log-probabilities, and measure whether they are calibrated; needs people's labels.
-        prompts: Ask for the best of all systems with these prompts too (``select``, ``evaluate_first``,
-            ``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three systems or
-            more that is done in any case, with ``evaluate_first``, unless this is ``()``; of two the orders say it
-            without further calls.
-        unrelated_option: Ask for the best of all a second time, with a response to another row among them.
-        split: The split of a ``DatasetDict``.
-        dry_run: Return what the runs would take, without a call.
-        **options: How to judge; see :class:`~evenhand.options.ReliabilityOptions`. ``samples=3`` or more measures
-            whether repeated draws agree.
-
-    Raises:
-        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
-        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
-    """
-    given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
-    _refuse({name: getattr(given, name) for name in OF_PANELS}, "every judge is reported by itself, with all its draws")
-    if votes is not None:
-        asking = {"engine": engine, "dry_run": dry_run or None, "response_fields": response_fields}
-        asking |= {"context_fields": context_fields, "reference_field": reference_field, "prompts": prompts}
-        asking |= {"confidences": confidences or None, "unrelated_option": unrelated_option or None}
+def report_reliability(data: object, options: ReliabilityArguments) -> ReliabilityReport | RunEstimate:
+    """Report how far judges can be trusted: see :func:`evenhand.functions.reliability`."""
+    refused = {name: getattr(options, name) for name in OF_PANELS}
+    _refuse(refused, "every judge is reported by itself, with all its draws")
+    if options.votes is not None:
+        asking = options.changed_from_default(*OF_ASKING)
         refuse_asking(asking)
-        pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
-        said = {"gold_fields": gold_fields, "as_index": as_index}
-        return _recorded_report((data, votes, split), criteria, pairs, said, given)
-    refuse_vote_columns(given)
-    given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
-    rows = read_rows(data, split)
-    judges = judges_of(engine, given.model, batch=given.batch)
-    assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
-    _refuse({"systems": systems}, "it chooses among the systems of recorded votes; responses are in response_fields")
-    fields = (response_fields,) if isinstance(response_fields, str) else tuple(response_fields or ())
+        return _recorded_report(data, options)
+    refuse_vote_columns(options)
+    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
+    rows = read_rows(data, options.split)
+    judges = judges_of(options.engine, options.model, batch=options.batch)
+    allow_ties, scale = options.allow_ties, options.scale
+    assessed, compared = _sorted_criteria(options.criteria, allow_ties=allow_ties, graded=scale == "graded")
+    why = "it chooses among the systems of recorded votes; responses are in response_fields"
+    _refuse({"systems": options.systems}, why)
+    given = options.response_fields
+    fields = (given,) if isinstance(given, str) else given or ()
     if len(fields) < 1 + bool(compared):
         needing = [each.name for each in compared or assessed]
         raise InvalidInputError(
@@ -294,43 +265,41 @@ def reliability(
             "they are pairwise"
         )
     if not compared:
-        of_pairs: dict[str, object] = {"allow_ties": allow_ties, "scale": scale if scale != "choice" else None}
-        of_pairs |= {"prompts": prompts, "unrelated_option": unrelated_option}
+        of_pairs = options.changed_from_default("allow_ties", "scale", "prompts", "unrelated_option")
         _refuse(of_pairs, "no criterion is pairwise")
-    choice_prompts = _choice_prompts(prompts, fields, unrelated_option=unrelated_option) if compared else ()
-    rules = VoteRules.from_parameters(dict(given))
-    columns = {
-        "response_fields": fields,
-        "context_fields": context_fields,
-        "reference_field": reference_field,
-    }
+    unrelated = options.unrelated_option
+    choice_prompts = _choice_prompts(options.prompts, fields, unrelated_option=unrelated) if compared else ()
+    rules = VoteRules.from_parameters(dict(options))
+    context = options.context_fields
     parameters = {
         "evenhand_version": __version__,
         "judges": [judge.judge_id for judge in judges],
         "n": len(rows),
         "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
-        "gold_fields": _gold_columns(gold_fields, [*assessed, *compared]),
-        "as_index": as_index,
+        "response_fields": list(fields),
+        "context_fields": list(context) if isinstance(context, tuple) else context,
+        "reference_field": options.reference_field,
+        "gold_fields": _gold_columns(options.gold_fields, [*assessed, *compared]),
+        "as_index": options.as_index,
         "allow_ties": allow_ties,
         "scale": scale,
-        "confidences": confidences,
+        "confidences": options.confidences,
         "prompts": list(choice_prompts),
-        "unrelated_option": unrelated_option,
-        "resamples": given.resamples,
-        **parameters_of(given, rules, Flow.of(given)),
+        "unrelated_option": unrelated,
+        "resamples": options.resamples,
+        **parameters_of(options, rules, Flow.of(options)),
     }
-    runs = _runs((rows, list(judges)), assessed, compared, parameters, _of_runs(given))
-    if dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
+    runs = _runs((rows, list(judges)), assessed, compared, parameters, _of_runs(options))
+    if options.dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
         estimate = RunEstimate.total([run(dry_run=True) for run in runs])
-        if dry_run:
+        if options.dry_run:
             return estimate
     questions: list[Questions] = []
     choices: list[ChoiceReliability] = []
     graded: list[GradedInstance] = []
     cast: list[Vote] = []
     for run in runs:
-        left = limits_after(given, cast)
+        left = limits_after(options, cast)
         table = run(max_calls=left.max_calls, max_cost=left.max_cost)
         if table.kind == "grade_scores":
             choices += _choices(table)
@@ -340,9 +309,9 @@ def reliability(
         found = _assessments(table, rules, rows) if table.kind == "judgements" else [_comparisons(table, rules)]
         questions += found
         cast += [vote for each in found for question in each.asked for vote in question.verdict.votes]
-    spent = Spending.of(cast, dict(given))
+    spent = Spending.of(cast, dict(options))
     parameters |= {} if spent is None else {"spending": asdict(spent)}
-    return _reported(questions, choices, parameters, given, graded)
+    return _reported(questions, choices, parameters, options, graded)
 
 
 def _choice_prompts(
@@ -366,73 +335,74 @@ def _runs(
     """Return the runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take limits."""
     (rows, judges), gold = about, asked["gold_fields"]
     shared = {name: asked[name] for name in ("response_fields", "context_fields", "reference_field")} | dict(options)
+    shared["engine"] = judges
     shared |= {"scoring": "expected"} if asked["confidences"] else {}
     runs: list[Callable[..., Any]] = []
     if assessed:
         own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        runs.append(partial(judge, rows, list(assessed), judges, gold_fields=own, as_index=asked["as_index"], **shared))
+        how = {"criteria": list(assessed), "gold_fields": own, "as_index": asked["as_index"]}
+        runs.append(partial(_run, assess, JudgeArguments, rows, **how, **shared))
     for criterion in compared:
-        meet = (rows, criterion, judges)
-        pairs = {name: asked[name] for name in ("allow_ties", "scale")}
-        runs.append(partial(winrates, *meet, gold_fields=gold.get(criterion.name), **pairs, **shared))
+        pairs = {name: asked[name] for name in ("allow_ties", "scale")} | {"criteria": criterion}
+        how = {**pairs, "gold_fields": gold.get(criterion.name)}
+        runs.append(partial(_run, compare_systems, WinratesArguments, rows, **how, **shared))
         if asked["prompts"]:
             how = {name: value for name, value in shared.items() if name not in NOT_OF_CHOICES}
-            how |= {name: asked[name] for name in ("prompts", "unrelated_option")}
-            runs.append(partial(grade_scores, *meet, **how))
+            how |= {name: asked[name] for name in ("prompts", "unrelated_option")} | {"criteria": criterion}
+            runs.append(partial(_run, measure_grade_scores, GradeScoresArguments, rows, **how))
     return runs
 
 
-def _recorded_report(
-    recorded: tuple[object, object, str | None],
-    criteria: object,
-    compared: Mapping[str, Any],
-    said: Mapping[str, Any],
-    how: ReliabilityOptions,
-) -> ReliabilityReport:
+def _run(function: Callable[..., Any], arguments: type[Options], rows: object, **given: Any) -> Any:
+    """Call a function over rows."""
+    return function(rows, arguments(**given))
+
+
+def _recorded_report(data: object, options: ReliabilityArguments) -> ReliabilityReport:
     """Return the report on the judges who cast recorded votes."""
-    data, votes, split = recorded
-    given = list(listed(criteria)) if criteria is not None else []
+    given = [] if options.criteria is None else list(listed(options.criteria))
     if len(given) > 1:
         raise InvalidInputError(
-            f"criteria is {criteria!r}; recorded votes are about one criterion: report on each by itself"
+            f"criteria is {options.criteria!r}; recorded votes are about one criterion: report on each by itself"
         )
     criterion = load_any_criterion(given[0]) if given else None
-    fields = {name: getattr(how, name) for name in ("id_field", *VoteFields.model_fields)}
-    rows, columns = rows_of_votes(data, votes, split)
+    fields = {"id_field": options.id_field, **options.values_of(VoteFields)}
+    rows, columns = rows_of_votes(data, options.votes, options.split)
     named = {name: column for name, column in fields.items() if column is not None}
     read = RecordedVotes.of(rows, columns, named)
-    pairs = compared["systems"] is not None or read.column("first_field") is not None
+    compared = {name: getattr(options, name) for name in ("allow_ties", "scale", "systems")}
+    pairs = options.systems is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
         criterion = YES_OR_NO
-    gold = {} if criterion is None else _gold_columns(said["gold_fields"], [criterion])
+    gold = {} if criterion is None else _gold_columns(options.gold_fields, [criterion])
     if criterion is not None and criterion.scale != "pairwise":
-        options = read.run_options(how, check_positional_bias=read.swapped() is not None)
-        rules = VoteRules.from_parameters(dict(options))
+        run = read.run_options(options, check_positional_bias=read.swapped() is not None)
+        rules = VoteRules.from_parameters(dict(run))
         rules.check(criterion.scale)
-        reader = LabelReader(criterion, as_index=said["as_index"])
+        reader = LabelReader(criterion, as_index=options.as_index)
         cells = read_assessments(
             read,
             reader,
             gold=gold.get(criterion.name),
-            cluster_field=options.cluster_field,
-            weights=options.judge_weights,
+            cluster_field=run.cluster_field,
+            weights=run.judge_weights,
         )
         questions = _recorded_assessments(read, cells, criterion, rules)
     else:
-        column = said["gold_fields"] if criterion is None else gold.get(criterion.name)
-        how_read = {"votes": votes, "split": split, "gold_fields": column, **compared, **named, **_of_runs(how)}
-        table = winrates(data, criteria=criteria, **how_read)
-        options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
-        questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
+        how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
+        how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
+        table = _run(compare_systems, WinratesArguments, data, **how, **compared, **named, **_of_runs(options))
+        run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
+        questions = _comparisons(table, VoteRules.from_parameters(dict(run)))
     parameters = {
-        **read.parameters(options),
+        **read.parameters(run),
         "criteria": [questions.criterion.model_dump(mode="json")],
         **compared,
         "gold_fields": gold,
-        "as_index": said["as_index"],
-        "resamples": how.resamples,
+        "as_index": options.as_index,
+        "resamples": options.resamples,
     }
-    return _reported([questions], (), parameters, options)
+    return _reported([questions], (), parameters, run)
 
 
 def _recorded_assessments(
@@ -497,7 +467,7 @@ def _sorted_criteria(
     return tuple(assessed), tuple(compared)
 
 
-def _of_runs(options: ReliabilityOptions) -> dict[str, Any]:
+def _of_runs(options: ReliabilityArguments) -> dict[str, Any]:
     """Return the options that were given, as the functions that judge take them with the engines built."""
     given = options.model_fields_set & RunOptions.model_fields.keys() - {"model", "batch"}
     return {name: getattr(options, name) for name in sorted(given)}
@@ -565,3 +535,26 @@ def _choices(table: Results) -> list[ChoiceReliability]:
         )
         for (judge_id, prompt, unrelated), grading in table.gradings.items()
     ]
+
+
+def _choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
+    """Make the table of Grade Scores of every judge and prompt on one criterion, with and without the unrelated one."""
+    several, level = len({each.judge_id for each in found}) > 1, format_level(float(found[0].grading.level))
+    rows: dict[tuple[str, ...], object] = {}
+    for each in found:
+        chosen = f"chosen {format_estimate(each.unrelated.chosen, share=True)}" if each.unrelated else "no"
+        rows[(*([each.judge_id] if several else []), each.prompt, chosen)] = each
+    columns = [
+        Column("LLM score", "grading.llm_score", limits=False),
+        Column("choice score", "grading.choice_score", limits=False),
+        Column(f"Grade Score [{level}]", "grading.grade_score"),
+        Column("random judge", "grading.chance"),
+        Column(f"corrected [{level}]", "grading.chance_corrected"),
+        Column("answered", "grading.answered", limits=False),
+        Column("n", "grading.num_scored"),
+        Column(f"corrected, change by it [{level}]", "unrelated.corrected_difference", optional=True),
+    ]
+    notes = [GRADED_ON_OTHERS] if any(each.grading.unanswered for each in found) else []
+    title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
+    labels = (*(["judge"] if several else []), "prompt", "unrelated")
+    return measures_table(title, labels, rows, columns, notes, kind="choices")

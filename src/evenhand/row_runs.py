@@ -1,16 +1,16 @@
 """Runs over rows: from the checked options of a function to subjects, a mode, and the result.
 
-Each function of :mod:`evenhand.functions` has one function here, and all of them share :func:`run`.
+Each function of :mod:`evenhand.functions` that asks judges has one function here, and all of them share :func:`run`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
@@ -34,9 +34,7 @@ from evenhand.data.rows import (
     read_file,
     read_responses,
     read_rows,
-    row_batches,
     row_ids,
-    rows_known,
 )
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
@@ -74,10 +72,8 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
-from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.streams import FunctionCall, judge_stream
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -91,60 +87,6 @@ from evenhand.unitxt.loading import (
 from evenhand.votes import is_missing
 
 Assessment = TypeVar("Assessment", bound=AssessmentOptions)
-
-
-class RowFunction(NamedTuple):
-    """A function over rows.
-
-    Attributes:
-        judge: The function of checked options.
-        arguments: The model of its keywords.
-        places: Its other arguments, but for the data.
-    """
-
-    judge: Callable[..., Any]
-    arguments: type[FunctionArguments]
-    places: tuple[str, ...]
-
-
-def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
-    """Return the call of a function over rows, checked, without its data.
-
-    Args:
-        name: The name of the function.
-        given: Its arguments by their names.
-
-    Raises:
-        InvalidInputError: An option that does not exist, or a value that is not accepted.
-    """
-    function = ROW_FUNCTIONS[name]
-    options = {argument: value for argument, value in given.items() if argument not in function.places}
-    places = {place: given.get(place) for place in function.places}
-    return FunctionCall(name, function.judge, places, function.arguments.of_call(options, ("data", *function.places)))
-
-
-def record_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call of a function as its result keeps it, so that it can be run again."""
-    optional = {"data", *ROW_FUNCTIONS[name].places}
-    said = {argument: value for argument, value in given.items() if value is not None or argument not in optional}
-    return run_record(JOBS.get(name, name), said)
-
-
-def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
-    """Judge rows, all together or part by part; the result keeps the call.
-
-    Args:
-        name: The name of the function.
-        dataset: The rows.
-        given: Its other arguments by their names.
-    """
-    job = job_of(name, given)
-    record = None if job.options.dry_run else record_of(name, {"data": dataset, **given})
-    if job.options.stream_to is not None:
-        split = job.options.split
-        return judge_stream(job, row_batches(dataset, split), count=rows_known(dataset, split), record=record)
-    result = job.function(dataset, **job.places, options=job.options)
-    return result if record is None or name not in JOBS else replace(result, run_file=record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +187,6 @@ class ResponseRows:
 def run(
     mode: Mode[Any],
     subjects: Sequence[Subject],
-    engine: object,
     *,
     options: FunctionArguments,
     systems: Sequence[str],
@@ -256,12 +197,11 @@ def run(
     Args:
         mode: The way of judging.
         subjects: The judged subjects.
-        engine: The judges.
-        options: Whether it is only estimated.
+        options: The judges, and whether it is only estimated.
         systems: The systems with the judged responses.
         parameters: The parameters of the data and the options that the result repeats.
     """
-    judges = judges_of(engine, options.model, batch=options.batch)
+    judges = judges_of(options.engine, options.model, batch=options.batch)
     if options.dry_run:
         return mode.estimate(subjects, judges)
     judged: list[Any] = []
@@ -286,17 +226,18 @@ RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
 FOR_RUBRICS: Final = ("calls", "na_strategy", "na_partial", "length_penalty")
 
 
-def _judge(dataset: object, criteria: object, engine: object, options: JudgeArguments) -> Results | RunEstimate:
-    rows, own = read_rows(dataset, options.split), options.rubric_field
-    given = {"criteria": criteria, "gold_fields": options.gold_fields, "examples": options.examples}
+def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
+    """Assess responses by criteria or rubrics: see :func:`evenhand.functions.judge`."""
+    rows, own = read_rows(data, options.split), options.rubric_field
+    given = {"criteria": options.criteria, "gold_fields": options.gold_fields, "examples": options.examples}
     for name in given if own is not None else ():
         if given[name] is not None:
             raise InvalidInputError(
                 f"rubric_field is {own!r} and {name} is given: where each row has a rubric of its own, no criterion is "
                 "that of all rows; drop one of the two"
             )
-    judged, rubric = what_is_judged(criteria) if own is None else ((), None)
-    options = assessment_options(options, engine, rubric=own is not None or rubric is not None)
+    judged, rubric = what_is_judged(options.criteria) if own is None else ((), None)
+    options = assessment_options(options, options.engine, rubric=own is not None or rubric is not None)
     if rubric is not None:
         rubric = as_judged(rubric, options)
         judged = rubric.criteria
@@ -304,45 +245,45 @@ def _judge(dataset: object, criteria: object, engine: object, options: JudgeArgu
         judged = tuple(with_na_option(criterion) for criterion in judged)
     if options.gold_fields is not None:
         check_label_columns(options.gold_fields, [criterion.name for criterion in judged], "gold_fields")
-    data = ResponseRows.of(rows, options)
+    responses = ResponseRows.of(rows, options)
     rubrics = [] if rubric is None else [rubric] * len(rows)
     if own is not None:
         rubrics = load_of_rows(rows, own, "rubric_field", "rubric", lambda each: as_judged(each, options))
         judged = tuple(criterion for each in rubrics for criterion in each.criteria)
     gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
     with_examples = options.examples is not None or options.label_fields is not None
-    pools = example_pools(judged, options, data, gold_fields) if with_examples else {}
-    labels = _gold_labels(data, judged, gold_fields, options)
-    clusters = data.clusters(options.cluster_field, labels=gold_fields.values(), others=[own] if own else [])
+    pools = example_pools(judged, options, responses, gold_fields) if with_examples else {}
+    labels = _gold_labels(responses, judged, gold_fields, options)
+    clusters = responses.clusters(options.cluster_field, labels=gold_fields.values(), others=[own] if own else [])
     places = range(len(rows))
     mode: Mode[Any]
     if own is None and rubric is None:
         mode = DirectMode(options, pools)
         subjects = [
-            data.subject(row, system, each, gold=labels[system][row], cluster=clusters[row])
-            for each, system, row in product(judged, data.systems, places)
+            responses.subject(row, system, each, gold=labels[system][row], cluster=clusters[row])
+            for each, system, row in product(judged, responses.systems, places)
         ]
     else:
         mode = RubricMode(options, pools, together=options.calls == "per_item", own_rubrics=own is not None)
-        responses = [(row, system) for row, system in product(places, data.systems)]  # a budget leaves whole responses
-        responses = responses if own is None else [(row, system) for system, row in product(data.systems, places)]
+        pairs = list(product(places, responses.systems))  # a budget leaves whole responses
+        pairs = pairs if own is None else [(row, system) for system, row in product(responses.systems, places)]
         subjects = [
             _subject_of_rubric(
-                data, row, system, rubrics[row], options, gold=labels[system][row], cluster=clusters[row]
+                responses, row, system, rubrics[row], options, gold=labels[system][row], cluster=clusters[row]
             )
-            for row, system in responses
+            for row, system in pairs
         ]
     mode.check_rules(judged)
     for each in judged:
-        warn_of_left_out_context(each, data.context_fields)
+        warn_of_left_out_context(each, responses.context_fields)
     named = {"gold_fields": gold_fields} if own is None else {"rubric_field": own}
     parameters = {
-        **data.parameters(),
+        **responses.parameters(),
         **named,
         **_assessment_parameters(options, rubric=own is not None or rubric is not None),
         **(mode.run_parameters() if own is None else mode.parameters()),
     }
-    return run(mode, subjects, engine, options=options, systems=data.systems, parameters=parameters)
+    return run(mode, subjects, options=options, systems=responses.systems, parameters=parameters)
 
 
 def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> Assessment:
@@ -502,9 +443,8 @@ def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str
     return {**shared, "calls": options.calls, "length_penalty": penalty}
 
 
-def _checklist(
-    dataset: object, checklist: object, engine: object, options: ChecklistArguments
-) -> Results | RunEstimate:
+def answer_checklists(data: object, options: ChecklistArguments) -> Results | RunEstimate:
+    """Answer the items of checklists: see :func:`evenhand.functions.checklist`."""
     gold_fields = options.gold_fields
     if options.votes is not None:
         if gold_fields is not None and not isinstance(gold_fields, str):
@@ -512,38 +452,38 @@ def _checklist(
                 f"gold_fields is {gold_fields!r}; of recorded answers name the one column with the answer of a person "
                 "to the item of the row"
             )
-        given = None if checklist is None else load_checklist(checklist)
-        recorded: Results = read_votes(dataset, "checklist", options, given, engine=engine)
+        given = None if options.checklist is None else load_checklist(options.checklist)
+        recorded: Results = read_votes(data, "checklist", options, given, engine=options.engine)
         return recorded
     refuse_vote_columns(options)
-    rows = read_rows(dataset, options.split)
+    rows = read_rows(data, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
-    loaded = _checklists_of(rows, checklist, options.checklist_field)
+    loaded = _checklists_of(rows, options.checklist, options.checklist_field)
     offered = {number: mode.offered(each) for number, each in {id(each): each for each in loaded}.items()}
     checklists = tuple(offered.values())
-    data = ResponseRows.of(rows, options)
+    responses = ResponseRows.of(rows, options)
     if isinstance(gold_fields, Mapping):
         check_label_columns(gold_fields, [item.name for each in checklists for item in each.items], "gold_fields")
     named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
-    clusters = data.clusters(
+    clusters = responses.clusters(
         options.cluster_field, labels=named, others=[options.checklist_field] if options.checklist_field else []
     )
     subjects = []
-    for system, row in product(data.systems, range(len(rows))):
+    for system, row in product(responses.systems, range(len(rows))):
         own = offered[id(loaded[row])]
-        answers = _gold_answers(data, row, system, own, gold_fields)
+        answers = _gold_answers(responses, row, system, own, gold_fields)
         gold = dict(zip((item.name for item in own.items), answers, strict=True))
-        subjects.append(data.subject(row, system, own, gold=gold, cluster=clusters[row]))
+        subjects.append(responses.subject(row, system, own, gold=gold, cluster=clusters[row]))
     for each in checklists:
-        warn_of_left_out_context(each, data.context_fields)
+        warn_of_left_out_context(each, responses.context_fields)
     parameters = {
-        **data.parameters(),
+        **responses.parameters(),
         "checklist_field": options.checklist_field,
         "gold_fields": gold_fields,
         "guidelines": options.guidelines,
         **mode.parameters(),
     }
-    return run(mode, subjects, engine, options=options, systems=data.systems, parameters=parameters)
+    return run(mode, subjects, options=options, systems=responses.systems, parameters=parameters)
 
 
 def _gold_answers(
@@ -587,29 +527,30 @@ def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> lis
             "the column with each row's own"
         )
     if field is None:
-        return [load_checklist(given)] * len(rows)
+        return [load_checklist(list(given) if isinstance(given, tuple) else given)] * len(rows)
     return load_of_rows(rows, field, "checklist_field", "checklist")
 
 
-def _winrates(dataset: object, criteria: object, engine: object, options: WinratesArguments) -> Results | RunEstimate:
+def compare_systems(data: object, options: WinratesArguments) -> Results | RunEstimate:
+    """Compare systems: see :func:`evenhand.functions.winrates`."""
     if options.votes is not None:
-        given = None if criteria is None else read_comparison(criteria, options)
-        found: Results = read_votes(dataset, "winrates", options, given, options.systems, engine=engine)
+        given = None if options.criteria is None else read_comparison(options.criteria, options)
+        found: Results = read_votes(data, "winrates", options, given, options.systems, engine=options.engine)
         return found
     refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
-    rows = read_rows(dataset, options.split)
+    rows = read_rows(data, options.split)
     gold_fields, id_field = options.gold_fields, options.id_field
     layout = Layout(options.response_fields, options.systems, options.systems_field, id_field)
     if gold_fields is not None and layout.is_long:
         raise InvalidInputError(
             f"gold_fields={gold_fields!r} needs data with one column per system: a preference is a pair's"
         )
-    criterion = read_comparison(criteria, options)
+    criterion = read_comparison(options.criteria, options)
     values = {option.value for option in criterion.options if not option.na}
     context = context_mapping(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], () if layout.is_long else layout.columns)
-    options = options.or_else(**one_step_in_batches({"batch": options.batch}, engine))
+    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
     shared += group_columns(options.group_fields)
@@ -656,11 +597,10 @@ def _winrates(dataset: object, criteria: object, engine: object, options: Winrat
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
         "reduction": options.reduction,
-        "resamples": options.resamples,
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
-    return run(mode, subjects, engine, options=options, systems=names, parameters=parameters)
+    return run(mode, subjects, options=options, systems=names, parameters=parameters)
 
 
 def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
@@ -734,12 +674,11 @@ def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
     return criterion
 
 
-def _grade_scores(
-    dataset: object, criteria: object, engine: object, options: GradeScoresArguments
-) -> Results | RunEstimate:
+def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results | RunEstimate:
+    """Measure Grade Scores: see :func:`evenhand.functions.grade_scores`."""
     if options.votes is not None:
-        given = None if criteria is None else _choice_criterion(criteria)
-        choices: Results = read_votes(dataset, "grade_scores", options, given, options.systems, engine=engine)
+        given = None if options.criteria is None else _choice_criterion(options.criteria)
+        choices: Results = read_votes(data, "grade_scores", options, given, options.systems, engine=options.engine)
         return choices
     refuse_vote_columns(options)
     if options.systems is not None:
@@ -747,7 +686,7 @@ def _grade_scores(
             f"systems is {list(options.systems)!r}, the candidates of recorded votes, and there are no votes: name the "
             "columns with the candidates with response_fields=[…]"
         )
-    rows = read_rows(dataset, options.split)
+    rows = read_rows(data, options.split)
     if options.prompt is not None:
         raise InvalidInputError(f"prompt is {options.prompt!r}; name one or several with prompts=…")
     options = options.or_else(flow="one_step", orders="cyclic", check_positional_bias=False)
@@ -757,7 +696,7 @@ def _grade_scores(
         )
     names = _choice_prompts(options.prompts)
     modes = [GradeMode(_with_prompt(options, name)) for name in names]
-    criterion, columns = _choice_criterion(criteria), _candidate_columns(options.response_fields)
+    criterion, columns = _choice_criterion(options.criteria), _candidate_columns(options.response_fields)
     context = context_mapping(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], listed(columns))
     kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
@@ -777,7 +716,7 @@ def _grade_scores(
     )
     warn_of_left_out_context(criterion, context)
     warn_of_equal_candidates(subjects)
-    judges = judges_of(engine, options.model, batch=options.batch)
+    judges = judges_of(options.engine, options.model, batch=options.batch)
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     if options.dry_run:
         return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
@@ -867,34 +806,25 @@ def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArguments) -> Results | RunEstimate:
-    rows, kind = read_rows(dataset, options.split), find_mode(mode)
+def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstimate:
+    """Judge by any mode: see :func:`evenhand.functions.run_mode`."""
+    rows, kind = read_rows(data, options.split), find_mode(options.mode)
     if kind.function != "run_mode":
         raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
-    options = options.or_else(**one_step_in_batches({"batch": options.batch}, engine))
+    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
     way, criteria = kind.from_options(options.mode_options or {}, options), options.criteria
     criterion = (
         NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
     )
-    data = ResponseRows.of(rows, options)
-    if kind.compares and len(data.systems) < 2:
+    responses = ResponseRows.of(rows, options)
+    if kind.compares and len(responses.systems) < 2:
         raise InvalidInputError(
             f"response_fields is {options.response_fields!r}, and the mode {kind.kind!r} is about the responses of two "
             "or more: name their columns"
         )
-    clusters = data.clusters(options.cluster_field)
-    systems = [data.systems] if kind.compares else [(system,) for system in data.systems]
+    clusters = responses.clusters(options.cluster_field)
+    systems = [responses.systems] if kind.compares else [(system,) for system in responses.systems]
     places = product(systems, range(len(rows)))
-    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for named, row in places]
-    parameters = {**data.parameters(), "guidelines": options.guidelines, **way.parameters()}
-    return run(way, subjects, engine, options=options, systems=data.systems, parameters=parameters)
-
-
-ROW_FUNCTIONS: Final[Mapping[str, RowFunction]] = {
-    "judge": RowFunction(_judge, JudgeArguments, ("criteria", "engine")),
-    "checklist": RowFunction(_checklist, ChecklistArguments, ("checklist", "engine")),
-    "winrates": RowFunction(_winrates, WinratesArguments, ("criteria", "engine")),
-    "grade_scores": RowFunction(_grade_scores, GradeScoresArguments, ("criteria", "engine")),
-    "run_mode": RowFunction(_run_mode, RunModeArguments, ("mode", "engine")),
-}
-"""The functions over rows by their names."""
+    subjects = [responses.subject(row, named, criterion, cluster=clusters[row]) for named, row in places]
+    parameters = {**responses.parameters(), "guidelines": options.guidelines, **way.parameters()}
+    return run(way, subjects, options=options, systems=responses.systems, parameters=parameters)

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.raters import aggregate_votes
+from evenhand.functions import aggregate_votes
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 

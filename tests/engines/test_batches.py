@@ -7,6 +7,7 @@ import signal
 import pytest
 
 import evenhand
+from evenhand.by_name import job_of
 from evenhand.cli import main
 from evenhand.engines import batches
 from evenhand.engines.base import Request
@@ -16,7 +17,6 @@ from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.ray_data import judge_on_ray
-from evenhand.row_runs import job_of
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
 from tests.support.server import Reply

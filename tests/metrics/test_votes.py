@@ -16,8 +16,8 @@ from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation.verdict import RULES
 from evenhand.errors import InvalidInputError
+from evenhand.functions import aggregate_votes
 from evenhand.metrics.recorded import VoteAggregation
-from evenhand.raters import aggregate_votes
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact

@@ -7,9 +7,9 @@ from sklearn import metrics
 from evenhand import winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
+from evenhand.functions import aggregate_votes
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.raters import aggregate_votes
 from tests.support.judges import ScriptedJudge
 
 LEVELS = Criterion(

@@ -26,11 +26,13 @@ from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, is_opened
 from evenhand.options import (
+    AggregateVotesArguments,
+    AgreementArguments,
     ChecklistArguments,
     JudgeArguments,
     Options,
-    RecordedOptions,
-    ReliabilityOptions,
+    ReadRepliesArguments,
+    ReliabilityArguments,
     RunModeArguments,
     WinratesArguments,
     option,
@@ -43,10 +45,7 @@ ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", ".toml", *RESULTS)
 MOST_BYTES: Final = 1024**2
 File = str | Path | None
 Words = str | tuple[str, ...] | None
-PerJudge = Mapping[str, float] | tuple[float, ...] | None
-_CRITERIA: Final = "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no)."
 _CONFIG: Final = "A run file, or a saved result: its options hold where no flag says otherwise."
-_GOLD: Final = "The column with the label that a person gave"
 
 
 class LabelOptions(Options):
@@ -154,12 +153,6 @@ class Job(Options):
             name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - {"job"}
         }
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the function that were given."""
-        own = AskingJob.model_fields.keys() - {"engine"} | {"log", "rubric", "annotator_test", "annotators", "scoring"}
-        return {name: value for name, value in self.given.items() if name not in own}
-
     def check_complete(self) -> None:
         """Check that everything that is needed was given.
 
@@ -185,7 +178,6 @@ class Job(Options):
 class AskingJob(Job):
     """What a job that asks judges can say."""
 
-    engine: Any = option(None, "Judges: models as openai/gpt-4.1-mini, addresses of servers with --model, catalog ids.")
     leave_out: Words = option(None, "What of the votes --out does not hold: prompts, reasoning, logprobs.")
     config: str | None = option(None, _CONFIG)
     labels: LabelOptions | None = option(None, "Labels of people by which the scores are corrected.")
@@ -219,7 +211,6 @@ class JudgeJob(JudgeArguments, AskingJob):
     function, kind, written = "judge", "judgements", ("entries", "verdict")
     needed, one_of = ("engine",), (("criteria", "rubric", "rubric_field"),)
     job: Literal["judge"] = "judge"
-    criteria: Any = option(None, _CRITERIA)
     rubric: Any = option(None, "The catalog id, or the JSON or YAML file, of a rubric.")
     mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
@@ -236,7 +227,6 @@ class ModeJob(RunModeArguments, AskingJob):
     function, kind, written = "run_mode", "mode_results", ("subjects", "judged subject")
     needed = ("engine",)
     job: Literal["judge"] = "judge"
-    mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
 
 
 class WinratesJob(WinratesArguments, AskingJob):
@@ -245,7 +235,6 @@ class WinratesJob(WinratesArguments, AskingJob):
     function, kind, written = "winrates", "winrates", ("contests", "contest")
     one_of = (("engine", "votes"),)
     job: Literal["winrates"] = "winrates"
-    criteria: Any = option(None, "A catalog id, the JSON or YAML file of a criterion, or a plain sentence.")
 
 
 class ChecklistJob(ChecklistArguments, AskingJob):
@@ -254,88 +243,43 @@ class ChecklistJob(ChecklistArguments, AskingJob):
     function, kind, written = "checklist", "checklist", ("responses", "checked response")
     one_of = (("engine", "votes"), ("checklist", "checklist_field"))
     job: Literal["checklist"] = "checklist"
-    checklist: Any = option(None, "A catalog id, or the YAML or JSON file of a checklist.")
 
 
-class ReliabilityJob(ReliabilityOptions, AskingJob):
+class ReliabilityJob(ReliabilityArguments, AskingJob):
     """``evenhand reliability``."""
 
     function, one_of = "reliability", (("engine", "votes"),)
     job: Literal["reliability"] = "reliability"
-    criteria: Any = option(None, _CRITERIA)
-    votes: Any = option(None, "The column of DATA that holds recorded votes, or several, one per judge: none is asked.")
-    response_fields: Words = option(None, "The column with the responses, or several.")
-    systems: tuple[str, ...] | None = option(None, "Of recorded comparisons: which systems, in which order.")
-    context_fields: str | tuple[str, ...] | Mapping[str, str] | None = option(
-        None, "What the judge is shown in addition: columns, or NAME=COLUMN."
-    )
-    reference_field: str | None = option(None, "The column with a known good answer.")
-    gold_fields: str | Mapping[str, str] | None = option(
-        None, f"{_GOLD}, or CRITERION=COLUMN: a label, or the preferred system or tie."
-    )
-    as_index: bool = option(False, "Labels that are numbers are places of options, 0 for the first.")
-    allow_ties: bool = option(False, "Offer a tie in comparisons.")
-    scale: str = option("choice", "Of comparisons: choice or graded.")
-    confidences: bool = option(False, "Ask for log-probabilities, and measure whether they are calibrated.")
-    prompts: Words = option(
-        None,
-        "Ask for the best of all responses too: select, evaluate_first, avoid_order_bias, grade or all.",
-    )
-    unrelated_option: bool = option(False, "Ask for the best of all again, with a response to another row among them.")
-    split: str | None = option(None, "Which split of a saved Hugging Face data set.")
-    dry_run: bool = option(False, "Print calls, tokens and cost without a call.")
 
 
-class RecordedJob(RecordedOptions, Job):
+class RecordedJob(Job):
     """What a job about recorded votes can say."""
 
-    criteria: Any = option(None, "Whose options were chosen: a catalog id, a file or a plain sentence.")
-    id_field: str | None = option(None, "The column with the id of the instance.")
-    as_index: bool = option(False, "Labels that are numbers are places of options, 0 for the first.")
-    split: str | None = option(None, "Which split of a saved Hugging Face data set.")
     log: bool = option(
         False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
     )
     config: str | None = option(None, _CONFIG)
 
 
-class AggregateVotesJob(RecordedJob):
+class AggregateVotesJob(AggregateVotesArguments, RecordedJob):
     """``evenhand aggregate-votes``."""
 
     function, kind, written, needed = "aggregate_votes", "aggregated_votes", ("verdicts", "verdict"), ("votes",)
     job: Literal["aggregate-votes"] = "aggregate-votes"
-    votes: Words = option(None, "The columns with the votes, one per judge.")
-    rule: str | None = option(None, "The panel rule; by default that of the scale.")
-    weights: PerJudge = option(None, "A weight per judge, or JUDGE=WEIGHT.")
-    gold_fields: str | None = option(None, f"{_GOLD}.")
-    judge_field: str | None = option(None, "One vote per row: the column that names the judge.")
-    sample_field: str | None = option(None, "One vote per row: the column that numbers the draws of a judge.")
-    systems_field: str | None = option(None, "The column that names the system whose response was judged.")
 
 
-class ReadRepliesJob(RecordedJob):
+class ReadRepliesJob(ReadRepliesArguments, RecordedJob):
     """``evenhand read-replies``."""
 
     function, kind, written, needed = "read_replies", "aggregated_votes", ("verdicts", "verdict"), ("replies",)
     job: Literal["read-replies"] = "read-replies"
-    replies: Words = option(None, "The columns with the texts of the replies, one per judge.")
-    rule: str | None = option(None, "The panel rule; by default that of the scale.")
-    weights: PerJudge = option(None, "A weight per judge, or JUDGE=WEIGHT.")
-    gold_fields: str | None = option(None, f"{_GOLD}.")
-    judge_field: str | None = option(None, "One reply per row: the column that names the judge.")
-    systems_field: str | None = option(None, "The column that names the system whose response was judged.")
-    swapped_field: str | None = option(None, "The column that is true where the options were shown reversed.")
-    finish_reason_field: str | None = option(None, "The column that says why a reply ended.")
-    pattern: str | None = option(None, "A regular expression with one group that reads verdicts of another form.")
 
 
-class AgreementJob(RecordedJob):
+class AgreementJob(AgreementArguments, RecordedJob):
     """``evenhand agreement``."""
 
     function, kind, written, needed = "agreement", "agreement", ("pairs", "pair"), ("votes",)
     job: Literal["agreement"] = "agreement"
-    votes: Words = option(None, "The columns with the judges' votes, one per judge.")
-    gold_fields: Words = option(None, "The columns with people's labels, one per person.")
     annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
         None,
         "May the judge stand in for these people? The alternative annotator test, with what the judge is given in "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -26,59 +25,47 @@ COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields
 
 def result_of(job: Job, outcome: JobOutput) -> Any:  # noqa: ANN401 - of the function
     """Return what the function of a job returns; the result keeps the run that made it."""
-    from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import
+    from evenhand.by_name import FUNCTIONS, run_job  # noqa: PLC0415 - seconds of import
     from evenhand.data.rows import row_batches, rows_known  # noqa: PLC0415 - as above
-    from evenhand.row_runs import job_of  # noqa: PLC0415 - as above
-    from evenhand.streams import judge_stream  # noqa: PLC0415 - as above
+    from evenhand.streams import FunctionCall, judge_stream  # noqa: PLC0415 - as above
 
-    how, split = job.arguments, getattr(job, "split", None)
-    ray, workers, to = (getattr(job, name, None) for name in ("ray", "workers", "stream_to"))
-    batches = iter(()) if to is None else row_batches(rows_of(job) if _is_demo(job.data) else job.data, split)
+    split, ray = getattr(job, "split", None), getattr(job, "ray", None)
+    to_parts = getattr(job, "stream_to", None) is not None
+    data = rows_of(job) if _is_demo(job.data) else job.data
+    batches = row_batches(data, split) if to_parts else iter(())
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
-    if is_quiet() and isinstance(job, RunOptions):
-        how.setdefault("progress", False)
-    split_columns(rows, how)
-    how |= _what_judges(job, how)
+    job = _prepared(job, rows)
     if outcome.checks.require:
-        ranges = _ranges(job, how)
-        outcome.checks.check_before_run(
-            ranges, _systems(job, rows, how), complete=job.function == "judge" and bool(ranges)
-        )
+        ranges = _ranges(job)
+        outcome.checks.check_before_run(ranges, _systems(job, rows), complete=job.function == "judge" and bool(ranges))
+    call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
     if ray is not None:
         from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
-        return judge_on_ray(
-            job_of(job.function, how),
-            rows_of(job) if _is_demo(job.data) else job.data,
-            limit=job.limit,
-            record=outcome.record,
-            address=None if ray == "here" else ray,
-            workers=workers,
-        )
+        address = None if ray == "here" else ray
+        workers = job.workers  # type: ignore[attr-defined] # of a job that asks
+        return judge_on_ray(call, data, limit=job.limit, record=outcome.record, address=address, workers=workers)
     if first is not None:
         known = None if _is_demo(job.data) else rows_known(job.data, split)
-        stream = job_of(job.function, how)
-        return judge_stream(stream, chain([first], batches), count=known, limit=job.limit, record=outcome.record)
-    how.pop("split", None)  # the rows are read
-    result = FUNCTIONS[job.function](rows, **how)
-    if hasattr(result, "run_file"):
-        return replace(result, run_file=outcome.record)  # with the path of the data, and not rows in memory
-    return result
+        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=outcome.record)
+    return run_job(call, rows, outcome.record)
 
 
-def _what_judges(job: Job, how: Mapping[str, Any]) -> dict[str, Any]:
-    """Load the rubric or the mode that a job names."""
-    found: dict[str, Any] = {}
+def _prepared(job: Job, rows: Sequence[Mapping[str, Any]]) -> Job:
+    """Return a job as its function takes it: columns that exist, the loaded rubric or mode."""
+    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
+    changes |= split_columns(rows, job)
+    if is_quiet() and isinstance(job, RunOptions):
+        changes["progress"] = False
     if getattr(job, "rubric", None) is not None:
         from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
-        found["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
-    if getattr(job, "rubric_field", None) is not None:
-        found["criteria"] = None  # each row has its own
-    if isinstance(how.get("mode"), str) and ":" in how["mode"]:
-        found["mode"] = _imported(how["mode"])
-    return found
+        changes["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
+    mode = getattr(job, "mode", None)
+    if job.function == "run_mode" and isinstance(mode, str) and ":" in mode:
+        changes["mode"] = _imported(mode)
+    return job.model_copy(update=changes)
 
 
 def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
@@ -119,15 +106,15 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
     return [row for row, name in zip(rows, names, strict=True) if name in kept]
 
 
-def _systems(job: Job, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[str]:
+def _systems(job: Job, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the systems that will have scores; none if they are not known before the first call."""
-    if (column := how.get("systems_field")) is not None:
+    if (column := getattr(job, "systems_field", None)) is not None:
         return sorted(_names(rows, column))
-    named = how.get("response_fields") if job.function in {"judge", "winrates", "checklist"} else None
+    named = getattr(job, "response_fields", None) if job.function in {"judge", "winrates", "checklist"} else None
     return [named] if isinstance(named, str) else list(named or ())
 
 
-def _ranges(job: Job, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def _ranges(job: Job) -> dict[str, tuple[float, float]]:
     """Return the range of each score, as far as scores are known before the first call."""
     from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - as above
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
@@ -137,25 +124,28 @@ def _ranges(job: Job, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     if job.function == "winrates":
         return {"winrate": (0.0, 1.0)}
     if job.function == "checklist":
-        given = how.get("checklist")
+        given = job.checklist  # type: ignore[attr-defined] # of checklist
         return dict(RANGES) if given is None else {**RANGES, load_checklist(given).name: (0.0, 1.0)}
-    if job.function != "judge" or how.get("criteria") is None:
+    given = getattr(job, "criteria", None)
+    if job.function != "judge" or given is None:
         return {}
-    criteria, rubric = what_is_judged(how["criteria"])
+    criteria, rubric = what_is_judged(given)
     found = {each.name: each.score_range for each in criteria}
     return found if rubric is None else found | {rubric.name: rubric_range(rubric).score}
 
 
-def split_columns(rows: Sequence[Mapping[str, Any]], how: dict[str, Any]) -> None:
-    """Split the words that name columns or systems at commas."""
+def split_columns(rows: Sequence[Mapping[str, Any]], job: Job) -> dict[str, Any]:
+    """Return the options that name columns or systems, with their words split at commas."""
+    changes: dict[str, Any] = {}
     for name in COLUMNS:
-        given = how.get(name)
-        if given is None or isinstance(given, Mapping):
+        given = getattr(job, name, None)
+        if not isinstance(given, str | tuple):
             continue
-        column = how.get("systems_field") if name == "systems" else None
+        column = getattr(job, "systems_field", None) if name == "systems" else None
         words = [given] if isinstance(given, str) else list(given)
         names = split_at_commas(words, rows[0] if column is None else _names(rows, column))
-        how[name] = names[0] if isinstance(given, str) and len(names) == 1 else names
+        changes[name] = names[0] if isinstance(given, str) and len(names) == 1 else tuple(names)
+    return changes
 
 
 def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:

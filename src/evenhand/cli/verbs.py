@@ -92,11 +92,10 @@ def _annotator_test(data: str | None, options: AgreementJob) -> int:
             raise InvalidInputError("--annotators is for a saved result, --votes and --gold-fields for columns")
         say(alternative_annotator_test(opened(data), annotators=options.annotators, **how))
         return 0
-    columns = {"votes": options.votes, "gold_fields": options.gold_fields}
-    if None in columns.values():
+    if options.votes is None or options.gold_fields is None:
         raise InvalidInputError("name the columns in --votes and --gold-fields, or --annotators for a saved result")
     rows = rows_of(options.model_copy(update={"data": data}))
-    split_columns(rows, columns)
+    columns = split_columns(rows, options)
     say(alternative_annotator_test(rows, columns["votes"], columns["gold_fields"], options.criteria, **how))
     return 0
 

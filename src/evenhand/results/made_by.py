@@ -11,16 +11,14 @@ engine that is an object) and what looks like a key is left out, and named under
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import dataclass
 from hashlib import blake2s
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 from pydantic import BaseModel
 from ruamel.yaml import YAML
@@ -219,8 +217,6 @@ def notes_on_changes(
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 JOBS: Final[Mapping[str, str]] = {
     "aggregate_votes": "aggregate-votes",
     "agreement": "agreement",
@@ -247,18 +243,6 @@ REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
 
 NOT_KEPT: Final = ("dry_run", "progress")
 """The options that change no result."""
-
-
-def remembers(function: Function) -> Function:
-    """Make the result of a function know the run that made it."""
-
-    @wraps(function)
-    def remembered(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
-        result = function(*given, **keyed)
-        arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
-        return replace(result, run_file=run_record(JOBS[function.__name__], arguments))
-
-    return cast(Function, remembered)
 
 
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
