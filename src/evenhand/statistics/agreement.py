@@ -788,8 +788,6 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
     )
 
 
-Similarity = Callable[[Any, Any], float]
-
 FEWEST_INSTANCES: Final = 30
 """The fewest instances, or clusters, for which the authors trust the t test; with fewer there is no test."""
 
@@ -835,25 +833,22 @@ class AlternativeAnnotator:
 
 
 def leave_one_out_alignment(
-    judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"] | Similarity
+    judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"]
 ) -> tuple[FloatArray, FloatArray]:
     r"""Compute how near the judge, and each annotator, is to the other annotators.
 
     With :math:`H_{i,-j}` the labels of the annotators of instance i but j, the alignment of a label x is
     ``exact``: the share of :math:`H_{i,-j}` that equals x; ``rmse``:
-    :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`; or the mean of a similarity, ``similarity(x, h)``.
+    :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`.
 
     Args:
         judge: One label per instance, None if there is none.
         people: For each annotator one label per instance, None if there is none.
-        scoring: ``exact``, ``rmse`` for numbers, or a function of two labels that grows with their likeness.
+        scoring: ``exact``, or ``rmse`` for numbers.
 
     Returns:
         Of the judge, and of the annotators, (n_instances, n_annotators): NaN where annotator j or all others are
         silent. Where only the judge is silent its alignment is minus infinity: any annotator is nearer.
-
-    Raises:
-        InvalidInputError: A similarity that is not a finite number.
 
     >>> judge, people = leave_one_out_alignment("ab", ["aa", "ab", "bb"], "exact")
     >>> judge.tolist(), people.tolist()
@@ -870,15 +865,10 @@ def leave_one_out_alignment(
     return of_judge, of_people
 
 
-def _alignment(label: Any, others: Sequence[Any], scoring: str | Similarity) -> float:  # noqa: ANN401 - any label
+def _alignment(label: Any, others: Sequence[Any], scoring: str) -> float:  # noqa: ANN401 - any label
     if scoring == "exact":
         return others.count(label) / len(others)
-    if isinstance(scoring, str):
-        return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
-    found = [float(scoring(label, other)) for other in others]
-    if not all(map(math.isfinite, found)):
-        raise InvalidInputError(f"the similarity of {label!r} to {others!r} is {found!r}; it must be finite")
-    return sum(found) / len(found)
+    return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
 
 
 def alternative_annotator(
