@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,6 @@ from evenhand.results.measures import (
     measure,
     measures_of,
     measures_table,
-    plain,
     score_entries,
 )
 from evenhand.results.render import TextTable
@@ -183,10 +182,6 @@ class PanelReport:
         """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
         shown = [score_entries(each.name, each, with_intervals=with_intervals) for each in self.measures()]
         return {name: number for entries in shown for name, number in entries.items()}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
-        return {**plain(self), "undefined": dict(self.undefined)}
 
 
 def panel_report(

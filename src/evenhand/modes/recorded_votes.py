@@ -34,7 +34,7 @@ from evenhand.judge_reliability.against_people import (
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
+from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.saved import InMemory, Stored
@@ -238,11 +238,6 @@ class VoteAnalysis(Analysis):
         }
         return {**self.header, "parameters": {**said, **changed}}
 
-    def overview(self) -> dict[str, Any]:
-        """Return the fields of the summary, or of the summary of each system."""
-        found = {system: plain(summary) for system, summary in self.summaries.items()}
-        return {"summary": found[self.systems[0]]} if self.systems == ("",) else {"summaries": found}
-
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
 
@@ -393,15 +388,6 @@ class AgreementAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """Give a row for each pair; a measure is its estimate, with its limits."""
         yield from map(_pair_record, self.pairs)
-
-    def overview(self) -> dict[str, Any]:
-        """Return what was measured of the raters."""
-        return {
-            "missing": dict(self.missing),
-            "not_asked": dict(self.not_asked),
-            "panels": plain(self.panels, reasons=True),
-            "pairs": plain(self.pairs, reasons=True),
-        }
 
 
 def _pair_record(pair: RaterPair) -> dict[str, Any]:
