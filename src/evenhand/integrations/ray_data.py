@@ -35,7 +35,7 @@ from evenhand.data.rows import RowBatch, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
-from evenhand.engines.journal import COMPANIONS, SELECT_REPLY, Journal, default_journal_path, reply_of, this_process
+from evenhand.engines.journal import COMPANIONS, SELECT_REPLY, Journal, default_journal_path, reply_of, this_host
 from evenhand.engines.journal_tools import export_lines, import_lines
 from evenhand.engines.names import engine_of, listed, with_model
 from evenhand.errors import (
@@ -144,7 +144,7 @@ def judge_on_ray(
         return judge_stream(job, _batches(data, job.options.split), limit=limit)
     with _cluster(ray, address):
         stream = Stream.of(job, _batches(data, job.options.split), limit)
-        order = _Order(job, data, limit, stream.folder, _journal_of(stream), this_process().host, record)
+        order = _Order(job, data, limit, stream.folder, _journal_of(stream), this_host(), record)
         with held_alone(stream.folder), heeding_termination():
             _merge(order)
             order.stop.unlink(missing_ok=True)
@@ -227,7 +227,7 @@ class _WorkerJournal(Journal):
 
     def __init__(self, path: Path, run: Path, host: str) -> None:
         super().__init__(path)
-        how = "mode=ro" if host == this_process().host else "mode=ro&immutable=1"  # no lock is seen on another machine
+        how = "mode=ro" if host == this_host() else "mode=ro&immutable=1"  # no lock is seen on another machine
         self._run = sqlite3.connect(f"{run.as_uri()}?{how}", uri=True, check_same_thread=False)
 
     def get(self, key: str) -> Completion | None:
