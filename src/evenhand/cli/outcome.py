@@ -18,8 +18,7 @@ from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.options import Options, option
 
 if TYPE_CHECKING:
-    from evenhand.report.gates import CheckedCondition, CheckReport
-    from evenhand.report.summaries import Summary
+    from evenhand.report.gates import CheckedCondition, CheckReport, Summary
 
 EXIT_CHECK_FAILED: Final = 3
 MOST_UNSCORED: Final = 0.1
@@ -62,7 +61,7 @@ class Checks(Options):
                 Condition.parse(text)
         for form, file in self._files:
             if form != "table":
-                from evenhand.report.summaries import check_format  # noqa: PLC0415 - seconds of import
+                from evenhand.report.gates import check_format  # noqa: PLC0415 - seconds of import
 
                 check_format(form)
             if file is not None and form in {"table", "github"}:
@@ -116,17 +115,17 @@ class Checks(Options):
 
     def write(self, summary: Summary) -> str:
         """Write the formats that go to files, and to the step of GitHub Actions; return the format to print."""
-        from evenhand.report import summaries  # noqa: PLC0415 - as above
+        from evenhand.report import gates  # noqa: PLC0415 - as above
 
         printed = "table"
         for form, file in self._files:
             if form == "github":
-                summaries.append_to_step(summary)
+                gates.append_to_step(summary)
             elif file is None:
                 printed = form
             else:
                 with written_whole(file) as temporary:
-                    temporary.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+                    temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
         return printed
 
     def end(
@@ -154,18 +153,18 @@ class Checks(Options):
         return EXIT_CHECK_FAILED if report.failed else 0
 
     def _print(self, result: Any, report: CheckReport, said: Sequence[Any], saved: Path | None) -> None:  # noqa: ANN401
-        from evenhand.report import summaries  # noqa: PLC0415 - as above
+        from evenhand.report import gates  # noqa: PLC0415 - as above
 
-        summary = summaries.Summary(result, report)
+        summary = gates.Summary(result, report)
         printed = self.write(summary)
         tables: tuple[Any, ...] = (result, *([report] if self.require and report.conditions else []), *said)
         if printed != "table":
-            say(summaries.WRITERS[printed](summary), saved=saved)
+            say(gates.WRITERS[printed](summary), saved=saved)
             for line in said:
                 if isinstance(line, str):
                     complain(line)
         elif "github" in self.format:
-            say(summaries.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
+            say(gates.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
         else:
             say(*tables, saved=saved)
 
@@ -285,7 +284,7 @@ class JobOutput:
         """
         if not self.job.kind:
             return
-        from evenhand.report.summaries import Summary  # noqa: PLC0415 - seconds of import
+        from evenhand.report.gates import Summary  # noqa: PLC0415 - seconds of import
 
         unscored = self.failures(result) if self.job.max_unscored is not None else []
         report = self.checks.check(result, unscored, corrected)
