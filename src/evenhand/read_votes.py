@@ -46,7 +46,7 @@ from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
-from evenhand.modes.winrate_tables import WinrateAnalysis
+from evenhand.modes.winrates import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
     ChecklistOptions,
@@ -665,7 +665,6 @@ def _read_comparisons(
     parameters = {
         **read.parameters(run),
         "reduction": check_reduction(options.reduction, graded=graded),
-        "resamples": options.resamples,
         "gold_fields": options.gold_fields,
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),

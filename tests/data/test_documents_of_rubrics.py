@@ -66,9 +66,9 @@ def with_criterion(**fields):
         (with_criterion(wieght=2), "the criterion 'tone' of the file has the field 'wieght'. Did you mean 'weight'?"),
         (with_criterion(description="?"), "has one field under two names, ['description', 'requirement']: give one"),
         (with_criterion(weight="heavy"), "'tone' of the file has the weight 'heavy': Input should be a valid number"),
-        (with_criterion(weight=1e999), "has the weight inf: Input should be a finite number"),
+        (with_criterion(weight=1e999), "has the weight inf; it must be finite"),
         (with_criterion(scale_type="pairwise"), "'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'."),
-        (with_criterion(scale_type="ordinal"), "is ordinal and has no options; give a list of mappings with a label"),
+        (with_criterion(scale_type="ordinal"), "has no options; give a list of mappings with a label"),
         (
             with_criterion(options=["a", "b"]),
             "option 1 of the criterion 'tone' of the file is 'a'; give a mapping",
@@ -77,13 +77,13 @@ def with_criterion(**fields):
         (with_criterion(options=[{"label": "a", "worth": 1}]), "has the field 'worth'. Accepted:"),
         (with_criterion(options=[{"label": "a", "na": "perhaps"}]), "has the na 'perhaps': Input should be a valid"),
         (with_criterion(options=TWO[:1]), "'tone' has 1 option(s) that are not NA; a choice needs at least two"),
-        (with_criterion(context_fields=[1]), "has the context_fields [1]; give a field name, a list of them, or a"),
+        (with_criterion(context_fields=[1]), "context_fields is [1]; give a field name, a list of them, or a"),
         ({"criteria": [{"name": "a", "requirement": "?"}] * 2}, "has these names more than once: ['a']"),
         ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping with a name and criteria"),
         ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
         (
             {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},
-            "a criterion in the section 'x' of the file has the section 'y': leave it out",
+            "criterion 1 of the section 'x' of the file has the section 'y': leave it out",
         ),
     ],
 )

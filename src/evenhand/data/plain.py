@@ -219,9 +219,6 @@ def _problem(node: Node, problem: str) -> MarkedYAMLError:
     return MarkedYAMLError(None, None, problem, node.start_mark)
 
 
-CONTEXT_FORMS = "give a field name, a list of them, or a mapping name shown -> field"
-
-
 def context_mapping(fields: object) -> dict[str, str] | None:
     """Return context fields in any of unitxt's forms as name shown -> field read; None if none are given.
 
@@ -238,7 +235,10 @@ def context_mapping(fields: object) -> dict[str, str] | None:
         given = list(zip(given, given, strict=True))
     pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list) else [(None, None)]
     if not all(isinstance(name, str) and name for pair in pairs for name in pair):
-        raise InvalidInputError(f"context_fields is {fields!r}; {CONTEXT_FORMS}, all of them texts that are not empty")
+        raise InvalidInputError(
+            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field, all "
+            "of them texts that are not empty"
+        )
     return dict(pairs)
 
 

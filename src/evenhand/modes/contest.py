@@ -15,7 +15,7 @@ from evenhand.options import Reduction
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import FloatArray
-from evenhand.statistics.strengths import strengths_of_wins
+from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
 TIE: Final = "tie"
@@ -134,33 +134,21 @@ class Contest:
 
     def opponent(self, system: str) -> str:
         """Return the other system."""
-        return self.second if self._is_first(system) else self.first
+        return self.second if system == self.first else self.first
 
     def score_of(self, system: str) -> float | None:
         """Return the score for one of the two systems."""
-        return self.score if self.score is None or self._is_first(system) else 1 - self.score
+        return self.score if self.score is None or system == self.first else 1 - self.score
 
     def grade_of(self, system: str) -> float | None:
         """Return the grade for one of the two systems."""
-        return self.grade if self.grade is None or self._is_first(system) else 0.0 - self.grade
+        return self.grade if self.grade is None or system == self.first else 0.0 - self.grade
 
     @property
     def length_difference(self) -> float:
         """The length of the first response less that of the second; NaN if one is not known."""
         first, second = self.lengths
         return float("nan") if first is None or second is None else float(first - second)
-
-    @property
-    def agrees_with_gold(self) -> bool | None:
-        """Whether the verdict prefers what the person preferred; None without a label or a score."""
-        if self.gold is None or self.score is None:
-            return None
-        return (self.winner or TIE) == self.gold
-
-    def _is_first(self, system: str) -> bool:
-        if system not in {self.first, self.second}:
-            raise InvalidInputError(f"the contest is between {self.first!r} and {self.second!r}, without {system!r}")
-        return system == self.first
 
 
 def is_graded(criterion: Criterion) -> bool:
@@ -256,14 +244,14 @@ def instance_rankings(
     """Return ranks among systems that can be compared on one instance, 1 the best; equals share the better.
 
     By winrate where every two of the systems with a scored contest met equally often; otherwise, the opponents being
-    unequal, by :func:`~evenhand.statistics.strengths.strengths_of_wins`. None for a system without a scored
-    contest, and for all when some of the others are not connected by a chain of contests.
+    unequal, by strength, for which every contest counts once. None for a system without a scored contest, and for all
+    when some of the others are not connected by a chain of contests.
     """
-    meetings = resolved_contests(contests, systems, reduction).meetings
-    if meetings.balanced.all():
+    resolved = resolved_contests(contests, systems, reduction)
+    if resolved.meetings.balanced.all():
         return rankings(winrates(contests, systems, reduction))
-    strengths = strengths_of_wins(meetings.matrix)
-    return rankings(dict(zip(systems, strengths, strict=True)))
+    strengths = fit_strengths(resolved, ties="half", place_all=True).strengths
+    return rankings({system: each.estimate if each else None for system, each in zip(systems, strengths, strict=True)})
 
 
 def resolved_contests(

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
 
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.against_people import as_array
-from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
+from evenhand.judge_reliability.one_judge import SIDES, Asked, Categories, confidences_of, questions_of
 from evenhand.numbers import (
     Missing,
     format_count,
@@ -478,23 +479,10 @@ def _outcomes(results: Results) -> tuple[Outcomes, ...]:
         return ()
 
 
-def _labelled(results: Results) -> Mapping[str, tuple[Criterion, list[Asked]]]:
+def _labelled(results: Results) -> Mapping[str, tuple[Criterion, Sequence[Asked]]]:
     """Return criterion -> the questions with a label of a person."""
-    found: dict[str, tuple[Criterion, list[Asked]]] = {}
-    clusters: dict[object, int] = {}
-    for cell, asked in zip(results.cells(), results.asked(), strict=True):
-        if asked.gold is None or not cell.votes:
-            continue
-        criterion = results.criterion if asked.compares else results.criterion_of(cell)
-        if asked.compares:
-            label = asked.judged.index(asked.gold) if asked.gold in asked.judged else NEITHER
-        else:
-            label = criterion.index_of(asked.gold)
-        cluster = cell.about.get("cluster")
-        number = None if cluster is None else clusters.setdefault(cluster, len(clusters))
-        own = found.setdefault(criterion.name, (criterion, []))[1]
-        own.append(Asked(cell.about["instance"], asked.verdict, label, cluster=number))
-    return found
+    found = questions_of(results, VoteRules(), {}, labelled=True)
+    return {each.criterion.name: (each.criterion, each.asked) for each in found}
 
 
 def _of_systems(findings: Findings, name: str) -> list[Finding]:
