@@ -117,7 +117,7 @@ LIGHT = [
     "evenhand.statistics",
     "evenhand.aggregation",
     "evenhand.scoring",
-    "evenhand.modes.rubric",
+    "evenhand.modes.judgements",
     "evenhand.question",
     "evenhand.data.documents",
     "evenhand.data.fields",
