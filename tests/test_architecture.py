@@ -113,7 +113,7 @@ LIGHT = [
     "evenhand.statistics",
     "evenhand.aggregation",
     "evenhand.scoring",
-    "evenhand.modes.rubric",
+    "evenhand.modes.judgements",
     "evenhand.question",
     "evenhand.data.documents",
     "evenhand.data.fields",
@@ -169,9 +169,7 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 
 LOCAL_IMPORTS = {
     "engines/journal.py": "the module resource is there on POSIX only",
-    **dict.fromkeys(
-        ("modes/winrate_tables.py", "results/looking.py", "results/results.py"), "pandas: for its frames only"
-    ),
+    **dict.fromkeys(("results/looking.py", "results/results.py"), "pandas: for its frames only"),
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
 }
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""

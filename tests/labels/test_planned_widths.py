@@ -6,10 +6,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from evenhand.labels.plan import corrected_half_width, fewest, half_width, power
 from evenhand.statistics.correction import corrected_mean
 from evenhand.statistics.intervals import IntervalLevel, mean_intervals
 from evenhand.statistics.paired_differences import paired_test
-from evenhand.statistics.planning import corrected_half_width, fewest, half_width, power, sd_of_differences
 
 NAN = float("nan")
 
@@ -48,7 +48,7 @@ def test_planned_power_comes(count, spread, rows):
     random, sets = np.random.default_rng(7), 400
     many = levels(random, 200_000, 2, count=count, spread=spread, alike=0.5)
     sd, correlation = float(many.std()), float(np.corrcoef(many.T)[0, 1])
-    apart = sd_of_differences(sd, correlation)
+    apart = sd * math.sqrt(2 * (1 - correlation))
     assert apart == pytest.approx(float(np.subtract(*many.T).std()), rel=0.01)
     difference = next(
         each / 1000 for each in range(1000) if power(each / 1000, apart, rows, 0.05, yes_no=count == 2) >= 0.8
@@ -68,7 +68,7 @@ def test_many_rows_take_what_the_textbook_says():
     """n = (z sd / h)², and (z₁ + z₂) errors apart less the step of an exact test."""
     z, z_power = NormalDist().inv_cdf(0.975), NormalDist().inv_cdf(0.8)
     assert fewest(lambda n: half_width(0.5, n, 0.95, yes_no=True) <= 0.01) == math.ceil((z * 0.5 / 0.01) ** 2)
-    apart = sd_of_differences(0.5, 0.0)
+    apart = 0.5 * math.sqrt(2)
     rows = fewest(lambda n: power(0.03, apart, n, 0.05, yes_no=True) >= 0.8)
     assert (rows * 0.03 - 1) / (apart * math.sqrt(rows)) == pytest.approx(z + z_power, abs=0.005)
 
@@ -85,10 +85,3 @@ def test_planned_corrected_half_widths_come(accuracy, labels):
     together = np.corrcoef(human, np.where(random.random(human.size) < accuracy, human, 1 - human))[0, 1]
     planned = corrected_half_width(math.sqrt(0.24), together**2, labels, 800, 0.95, yes_no=True)
     assert planned == pytest.approx(reached(widths), rel=0.06)
-
-
-def test_draws_tell_two_systems_apart_as_far_as_draws_differ():
-    one, five = (sd_of_differences(0.3, 0.5, draws) for draws in (1, 5))
-    assert one == pytest.approx(0.3)
-    assert five == pytest.approx(0.3 * math.sqrt(2 * (1 - 0.5 * 5 / 4.2)))
-    assert sd_of_differences(0.3, 0.9, 5) == sd_of_differences(0.3, 0.9)
