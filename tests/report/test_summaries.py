@@ -14,7 +14,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_interval
 from evenhand.report import gates
 from evenhand.report.gates import Summary, check
-from evenhand.results.measures import Finding
+from evenhand.results.measures import Measure
 from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
 from evenhand.visible import visible_line
@@ -95,8 +95,8 @@ class Results(PrintedTables):
 
     def findings(self):
         return (
-            Finding("unscored", (), 0.5, "share", 3),
-            Finding(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
+            Measure("unscored", (), 0.5, "share", 3),
+            Measure(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
         )
 
     def text_tables(self):

@@ -767,10 +767,10 @@ class WinrateAnalysis(Analysis):
             met = self.met.get(frozenset(of), [])
             leading = winrate_bounds(met, pair.first, rate, reduction=self.reduction, level=self._level)[2]
             never = Missing("the two never met")
-            found[of] = Measure("winrate", rate or never, "score", bounds=leading)
+            found[of] = Measure("winrate", (), rate or never, "score", bounds=leading)
             turned = leading and leading.subtracted_from(1.0)
             back = never if rate is None else rate.subtracted_from(1.0)
-            found[of[::-1]] = Measure("winrate", back, "score", bounds=turned)
+            found[of[::-1]] = Measure("winrate", (), back, "score", bounds=turned)
         return found
 
     def outcomes(self) -> tuple[Outcomes, ...]:
@@ -797,7 +797,7 @@ class WinrateAnalysis(Analysis):
         for system in self.ranked:
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
-            yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
+            yield Reported("", (system.system,), Measure("strength", (), system.strength, "number"), *counted)
         for pair in self.ranking.pairs:
             of = (pair.first, pair.second)
             for sides in (of, of[::-1]):
@@ -809,7 +809,7 @@ class WinrateAnalysis(Analysis):
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         if (agrees := self.gold_agreement()) is not None:
-            yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
+            yield Reported("", (), Measure("gold_agreement", (), agrees, "share"), agrees.n)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Return the contests as they are held; the score is that of the first system."""
