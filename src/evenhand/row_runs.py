@@ -48,7 +48,6 @@ from evenhand.modes.analyses import ANALYSES
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction
-from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import (
     UNRELATED,
     GradeAnalysis,
@@ -57,9 +56,9 @@ from evenhand.modes.grade_scores import (
     about_instance,
     with_unrelated,
 )
+from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     AssessmentOptions,

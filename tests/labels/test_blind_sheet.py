@@ -1,4 +1,4 @@
-"""A sheet hides who wrote or judged what, its labels are read back, and rows are drawn with the stated probabilities."""
+"""A sheet hides who wrote or judged what, its labels are read back, and rows are drawn with their probabilities."""
 
 from __future__ import annotations
 

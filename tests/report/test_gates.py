@@ -14,7 +14,7 @@ from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing, format_interval
 from evenhand.report import gates
 from evenhand.report.gates import Summary, check, check_before_run
-from evenhand.results.measures import Finding, UnscoredCounts
+from evenhand.results.measures import Measure, UnscoredCounts
 from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
@@ -39,19 +39,19 @@ def counts(unscored, votes=200):
 
 
 SCORES = (
-    Finding("unscored", (), 0.021, "share", 240),
-    Finding("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, counts(0)),
-    Finding("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, counts(0)),
-    Finding("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, counts(0)),
-    Finding("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, counts(0)),
-    Finding("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
-    Finding("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
-    Finding("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, counts(0)),
-    Finding("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, counts(50)),
-    Finding(
+    Measure("unscored", (), 0.021, "share", 240),
+    Measure("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, counts(0)),
+    Measure("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, counts(0)),
+    Measure("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, counts(0)),
+    Measure("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, counts(0)),
+    Measure("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
+    Measure("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
+    Measure("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, counts(0)),
+    Measure("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, counts(50)),
+    Measure(
         "tone", ("new",), Missing("unscored"), "score", 60, counts(40, 100), UnscoredBounds(0.4, 0.8, 0.3, 0.9, 0.4)
     ),
-    Finding("calls", (), 400, "count"),
+    Measure("calls", (), 400, "count"),
 )
 """``tone`` has no mean at all: 40 of 100 rows are unscored."""
 
@@ -100,7 +100,7 @@ def test_what_holds(condition, holds):
 
 
 def test_a_mean_that_is_a_last_digit_off_is_what_it_is():
-    found = results_of(Finding("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
+    found = results_of(Measure("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
     report = check(found, ["relevance <= 0.3", "relevance == 0.3", "relevance > 0.3"])
     assert [each.holds for each in report.conditions] == [True, True, False]
 
@@ -161,7 +161,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Z"]), min_size=1, max_s
 
 @given(st.lists(NAMES, min_size=1, max_size=3).map(".".join), st.lists(NAMES | st.just("a, b=c"), max_size=2))
 def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
-    finding = Finding(name, tuple(of), interval(0.5, 0.4, 0.6), "score", 7)
+    finding = Measure(name, tuple(of), interval(0.5, 0.4, 0.6), "score", 7)
     for part, value in ((".low", 0.4), (".high", 0.6), (".n", 7)):
         (found,) = check(results_of(finding), [f"{finding.label}{part} == {value}"]).conditions
         assert found.holds
@@ -350,8 +350,8 @@ class Results(PrintedTables):
 
     def findings(self):
         return (
-            Finding("unscored", (), 0.5, "share", 3),
-            Finding(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
+            Measure("unscored", (), 0.5, "share", 3),
+            Measure(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
         )
 
     def text_tables(self):

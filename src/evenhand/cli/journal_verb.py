@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 EXIT_UNSOUND: Final = 1
 SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-BYTES: Final[Mapping[str, float]] = {
-    **{f"{prefix}b": 1000.0**power for power, prefix in enumerate(("", "k", "m", "g", "t"))},
-    **{f"{prefix}ib": 1024.0**power for power, prefix in enumerate(("k", "m", "g", "t"), start=1)},
-}
 
 
 def journal(
@@ -42,7 +38,6 @@ def journal(
     older_than: Annotated[
         str | None, Parameter(name="--older-than", help="For prune: an age, such as 12h, 30d, 8w or 1y.")
     ] = None,
-    size: Annotated[str | None, Parameter(name="--size", help="For prune: a size, such as 500MB or 2GiB.")] = None,
     out: Annotated[
         Path | None,
         Parameter(name="--out", help="For export: the file to write."),
@@ -53,12 +48,12 @@ def journal(
     forget gives up a batch whose replies cannot be read: they are asked for again.
     """
     takes = {
-        "prune": {"--older-than", "--size"},
+        "prune": {"--older-than"},
         "export": {"--out"},
         "import": {"FILE"},
         "forget": {"FILE"},
     }
-    given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out}
+    given = {"FILE": file, "--older-than": older_than, "--out": out}
     for name, value in given.items():
         if value is not None and name not in takes.get(action, ()):
             raise InvalidInputError(f"journal {action} takes no {name} (given: {str(value)!r})")
@@ -68,7 +63,7 @@ def journal(
     if action == "check":
         return _check(there)
     if action == "prune":
-        _prune(there, older_than, size)
+        _prune(there, older_than)
     elif action == "export":
         _export(there, out)
     elif action == "import":
@@ -94,31 +89,16 @@ def _check(path: Path) -> int:
     return 0
 
 
-def _prune(path: Path, older_than: str | None, size: str | None) -> None:
+def _prune(path: Path, older_than: str | None) -> None:
     from evenhand.engines.journal_tools import prune  # noqa: PLC0415 - a second of import
 
-    most = _quantity("--size", size, BYTES, "500MB")
-    done = prune(
-        path,
-        older_than=_quantity("--older-than", older_than, SECONDS, "30d"),
-        size=None if most is None else int(most),
-    )
-    say(
-        f"{format_count(done.rows, 'reply')} removed, {format_count(done.left, 'reply')} left; "
-        f"{format_bytes(done.before)} before, {format_bytes(done.after)} now"
-    )
-
-
-def _quantity(name: str, given: str | None, units: Mapping[str, float], example: str) -> float | None:
-    """Parse a number with its unit, such as ``30d`` or ``1.5 GB``."""
-    if given is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given)
-    if found is None or found[2].lower() not in units:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([mhdwy])\s*", older_than or "")
+    if found is None:
         raise InvalidInputError(
-            f"{name} is {given!r}; give a number with its unit ({', '.join(units)}), such as {example}"
+            f"--older-than is {older_than!r}; prune needs an age with its unit ({', '.join(SECONDS)}), such as 30d"
         )
-    return float(found[1]) * units[found[2].lower()]
+    removed, left = prune(path, float(found[1]) * SECONDS[found[2]])
+    say(f"{format_count(removed, 'reply')} removed, {format_count(left, 'reply')} left")
 
 
 def _export(path: Path, out: Path | None) -> None:
@@ -151,10 +131,10 @@ def _import(path: Path, file: str | None) -> int:
 
 
 def _stats(path: Path) -> None:
-    from evenhand.engines.journal_tools import describe_files, stats  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import stats  # noqa: PLC0415 - a second of import
 
     engines = stats(path)
-    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {describe_files(path)}")
+    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {format_bytes(path.stat().st_size)}")
     for each in engines:
         model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
         place = each.identity.get("endpoint")

@@ -32,7 +32,7 @@ from evenhand.data.rows import RowBatch, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
-from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of, this_process
+from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of, this_host
 from evenhand.engines.journal_tools import export_lines, import_lines
 from evenhand.engines.names import engine_of, listed, with_model
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
@@ -137,7 +137,7 @@ def judge_on_ray(
         stream = Stream.of(job, _batches(data, job.options.split), limit)
         with opened_journal(stream.judges, job.options) as replies:
             journal = None if replies is None else replies.path.absolute()
-        order = _Order(job, data, limit, stream.folder, journal, this_process().host, record)
+        order = _Order(job, data, limit, stream.folder, journal, this_host(), record)
         with held_alone(stream.folder), heeding_termination():
             order.merge()  # the journals of a run that was killed
             if record is not None:
@@ -206,7 +206,7 @@ class _WorkerJournal(Journal):
 
     def __init__(self, path: Path, run: Path, host: str) -> None:
         super().__init__(path)
-        how = "mode=ro" if host == this_process().host else "mode=ro&immutable=1"  # no lock is seen on another machine
+        how = "mode=ro" if host == this_host() else "mode=ro&immutable=1"  # no lock is seen on another machine
         self._run = sqlite3.connect(f"{run.as_uri()}?{how}", uri=True, check_same_thread=False)
 
     def get(self, key: str) -> Completion | None:

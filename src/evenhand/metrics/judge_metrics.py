@@ -28,11 +28,10 @@ from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of
 from evenhand.modes.checked import item_panels
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
-from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
+from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import names_of, scores_of
@@ -538,7 +537,7 @@ OF_RUBRIC: Final = (
     *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
     *("run", "votes", "calls_left", "cost_left", "cost_reserved"),
 )
-"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.rubric.RubricSummary`."""
+"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.judgements.RubricSummary`."""
 
 OF_CRITERION: Final = ("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders")
 """The entries of a criterion that are not measures."""

@@ -205,7 +205,7 @@ class ChecklistAnalysis(Analysis):
         name = self.checklists[0].name if len(self.checklists) == 1 else "checklist"
         for system, report in self.reports.items():
             n, counts = report.num_instances - report.num_unscored - report.num_na, report.unscored_counts
-            main = Measure("", report.primary_score, "score", bounds=report.unscored_bounds)
+            main = Measure("", (), report.primary_score, "score", bounds=report.unscored_bounds)
             yield Reported(name, (system,), main, n, counts)
             yield Reported("", (system,), report, n, counts)
             for item in report.items:
@@ -214,7 +214,7 @@ class ChecklistAnalysis(Analysis):
             for category in report.categories:
                 yield Reported(f"category.{category.category}", (system,), category, category.answered)
             if (agrees := self.gold_agreement(system)) is not None:
-                yield Reported("", (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
+                yield Reported("", (system,), Measure("gold_agreement", (), agrees, "share"), agrees.n)
         yield from reported_differences(self.differences)
 
     @property

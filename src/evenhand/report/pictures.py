@@ -36,7 +36,7 @@ from evenhand.numbers import (
     format_number,
     format_percent,
 )
-from evenhand.results.measures import Finding, Kind, Outcomes
+from evenhand.results.measures import Kind, Measure, Outcomes
 from evenhand.results.render import shortened
 from evenhand.results.results import Results
 from evenhand.statistics.agreement import confusion_matrix
@@ -138,7 +138,7 @@ class Mark(NamedTuple):
     """
 
     name: str
-    finding: Finding
+    finding: Measure
     heading: str = ""
     stated: float | None = None
 
@@ -420,7 +420,7 @@ def _figure_class() -> type[CaptionedFigure]:
     return cast("type[CaptionedFigure]", NotebookFigure)
 
 
-Findings = Mapping[tuple[str, tuple[str, ...]], Finding]
+Findings = Mapping[tuple[str, tuple[str, ...]], Measure]
 """(Name, of whom) -> the number."""
 
 
@@ -438,7 +438,7 @@ def _labelled(results: Results) -> Mapping[str, tuple[Criterion, Sequence[Asked]
     return {each.criterion.name: (each.criterion, each.asked) for each in found}
 
 
-def _of_systems(findings: Findings, name: str) -> list[Finding]:
+def _of_systems(findings: Findings, name: str) -> list[Measure]:
     """Return the numbers of this name, of one system each or of the whole."""
     return [each for (own, of), each in findings.items() if own == name and len(of) <= 1]
 
@@ -466,7 +466,7 @@ Drawn = tuple[str, list[Panel], list[str]]
 
 def _scores(results: Results, findings: Findings) -> Drawn | None:
     """Return the score of each system, in a panel for each range of scores."""
-    ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
+    ranges: dict[tuple[float, float], dict[str, list[Measure]]] = {}
     for each in _outcomes(results):
         found = findings.get((each.criterion, (each.system,))) or findings.get((each.criterion, ()))
         if found is not None:
@@ -483,7 +483,7 @@ def _scores(results: Results, findings: Findings) -> Drawn | None:
     return f"Scores on {', '.join(dict.fromkeys(chain.from_iterable(ranges.values())))}", panels, []
 
 
-def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
+def _score_marks(name: str, found: Sequence[Measure], *, alone: bool = False) -> Iterator[Mark]:
     """Yield a row for each system under the name of the score; the score names the row of a single system."""
     headed = len(found) > 1 and not alone
     for each in found:
@@ -530,7 +530,7 @@ def _matrix(results: Results, findings: Findings) -> Drawn | None:
 
 def _items(_: Results, findings: Findings) -> Drawn | None:
     """Return the pass rate of each item of a checklist."""
-    rates: dict[str, list[Finding]] = {}
+    rates: dict[str, list[Measure]] = {}
     for each in findings.values():
         if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
             rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
@@ -587,7 +587,7 @@ def _join_names(criteria: Sequence[str]) -> str:
     return ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
 
 
-def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
+def _panels_by_name(kind: str, findings: Iterable[Measure]) -> Drawn | None:
     """Return panels of the measures of a kind, without headings under which all is missing."""
     marks: dict[str, list[Mark]] = {}
     axes = {axis.label: axis for own, axis, _, _ in MEASURES if own == kind}
@@ -644,7 +644,7 @@ def _calibration(results: Results, _: Findings) -> Drawn | None:
         rows = [
             Mark(
                 f"{format_number(each.mean_confidence)} (n = {format_count(each.n)})",
-                Finding(name, (), each.accuracy, "score", each.n),
+                Measure(name, (), each.accuracy, "score", each.n),
                 stated=each.mean_confidence,
             )
             for each in found.bins
