@@ -52,9 +52,6 @@ ENDINGS: Final = (".svg", ".png", ".pdf")
 MOST_ROWS: Final = 240
 """Rows that a panel shows."""
 
-MOST_ITEMS: Final = 50
-"""Items of a checklist that are shown: of more, those that pass the least."""
-
 MOST_SYSTEMS: Final = 16
 """Systems in a matrix: of more, the best."""
 
@@ -516,14 +513,8 @@ def _items(_: Results, findings: Findings) -> Drawn | None:
             rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
     if not rates:
         return None
-    names, notes = list(rates), []
-    if len(names) > MOST_ITEMS:
-        passed = {name: [Mark("", each).estimate for each in own] for name, own in rates.items()}
-        names.sort(key=lambda name: min(math.inf if each is None else each for each in passed[name]))
-        names = names[:MOST_ITEMS]
-        notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
-    rows = [mark for name in names for mark in _score_marks(name, rates[name])]
-    return "Pass rate of each item", [Marks("pass rate", rows)], notes
+    rows = [mark for name, own in rates.items() for mark in _score_marks(name, own)]
+    return "Pass rate of each item", [Marks("pass rate", rows)], []
 
 
 def _levels(results: Results, _: Findings) -> Drawn | None:
