@@ -25,8 +25,7 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
-from evenhand.modes.checked import item_panels
-from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
+from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
