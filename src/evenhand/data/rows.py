@@ -17,7 +17,7 @@ import pyarrow
 
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_in, name_of, text_of
 from evenhand.data.formats.logs import rows_of_log
-from evenhand.data.plain import briefly, held_in, is_of
+from evenhand.data.plain import briefly, is_of, parse_cell
 from evenhand.data.row_files import (
     SUFFIXES,
     check_columns,
@@ -509,7 +509,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
         {'gpt-4.1': 'Paris', 'tie': ''}
     """
-    found = held_in(prediction, f"instance {instance}") if isinstance(prediction, str) else prediction
+    found = parse_cell(prediction, f"instance {instance}")
     if isinstance(found, (list, tuple)):
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):
