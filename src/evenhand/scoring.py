@@ -275,12 +275,6 @@ def vote_measures(
     return measures, tuple(means)
 
 
-def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
-    """Count the replies that named an option, and all replies; a re-ask follows one that named none."""
-    named, replies = VoteColumns.of([votes]).replies()[0].tolist()
-    return int(named), int(replies)
-
-
 def _mean(values: FloatArray) -> float | Missing:
     present = values[~np.isnan(values)]
     return float(np.mean(present)) if len(present) else Missing("no instance applies")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, Unpack
@@ -35,12 +35,11 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
 from evenhand.question import response_label
-from evenhand.results.measures import Line, Remark, UnscoredCounts, known, table_rows
+from evenhand.results.measures import Line, Remark, known, table_rows
 from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
-from evenhand.results.vote_columns import VoteColumns
-from evenhand.scoring import count_readings, count_replies, readings_note
+from evenhand.scoring import ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.agreement import Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
@@ -56,7 +55,7 @@ from evenhand.statistics.consistency import (
 from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
-from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
+from evenhand.votes import Verdict, Vote
 
 Mode = Literal["assess", "compare"]
 Order = tuple[int, ...]
@@ -249,27 +248,6 @@ class Categories:
         return self.of_option(index)
 
 
-@dataclass(frozen=True, slots=True)
-class Replies:
-    """The requested votes, and their usage.
-
-    Attributes:
-        unscored_counts: The number of votes asked for, and of unscored votes.
-        num_na: Those that selected NA.
-        num_reasks: The number of times the judge was asked again.
-        parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
-        usage: Calls, tokens and cost.
-        readings: The forms in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
-    """
-
-    unscored_counts: UnscoredCounts
-    num_na: int
-    num_reasks: int
-    parse_rate: Interval | Missing
-    usage: Usage
-    readings: Mapping[MatchKind, int] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleComparison(Comparison):
     """A judge against the labels or preferences that people gave. A person's tie is a label.
@@ -343,7 +321,7 @@ class CriterionReliability:
     num_questions: int
     num_missing: int
     num_samples: int
-    replies: Replies
+    replies: ReplyMeasures
     position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
@@ -492,20 +470,12 @@ def _share(
     return known(interval, reason)
 
 
-def _replies(asked: Sequence[Asked], level: Level) -> Replies:
-    votes = [vote for question in asked for vote in question.verdict.votes]
-    columns = VoteColumns.of([each.verdict.votes for each in asked])
-    counts = UnscoredCounts.of(columns, [each.instance for each in asked])
-    reasons = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(counts.reasons.items()))
-    replied = [(each.together, *count_replies(each.verdict.votes)) for each in asked]
-    return Replies(
-        unscored_counts=counts,
-        num_na=sum(vote.na for vote in votes),
-        num_reasks=sum(vote.reasks for vote in votes),
-        parse_rate=_share(replied, level, f"no vote has a last reply: {reasons or 'there is no vote'}"),
-        readings=dict(count_readings(votes)),
-        usage=total_usage(vote.usage for vote in votes),
-    )
+def _replies(asked: Sequence[Asked], level: Level) -> ReplyMeasures:
+    together = {each.instance: each.together for each in asked}
+    numbers = {instance: number for number, instance in enumerate(together)}
+    rows = np.array([numbers[each.instance] for each in asked], dtype=np.int64)
+    over = IntervalLevel.of(level).over(list(together.values()))
+    return ReplyMeasures(**reply_measures([each.verdict.votes for each in asked], rows=rows, level=over))
 
 
 def _selections(rows: Iterable[tuple[Hashable, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
@@ -775,7 +745,7 @@ LINES: Final = (
     Line("  votes", "replies.unscored_counts.votes", "count"),
     Line("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),
     Line("  unscored verdicts", "replies.unscored_counts.unscored_verdicts", "count"),
-    Line("  re-asks", "replies.num_reasks", "count"),
+    Line("  re-asks", "replies.reasks", "count"),
     Line("position consistency", "position.position_consistency", "share"),
     Line("  pairs of votes checked", "position.n_checked", "count"),
     Line("  pairs with one selection only", "position.n_lone", "count"),
