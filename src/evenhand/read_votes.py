@@ -152,6 +152,7 @@ class RecordedVotes:
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
         columns: The columns that hold votes.
         usual: Whether :data:`USUAL_NAMES` are read too.
+        judges: The judges, in the order of the columns, or of the rows if a column names them.
     """
 
     rows: Sequence[Row]
@@ -161,6 +162,7 @@ class RecordedVotes:
     fields: Mapping[str, str]
     columns: tuple[str, ...]
     usual: bool = True
+    judges: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -223,8 +225,10 @@ class RecordedVotes:
                     name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
                 place, said = places[names[number]], cell if draws and isinstance(cell, list | tuple) else [cell]
                 votes += [RecordedVote(number, row, place, name, samples[number], one, reason) for one in said]
+        judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
         return replace(
             found,
+            judges=tuple(dict.fromkeys(judges)),
             votes=tuple(votes),
             ids=tuple(places) if identifier else (None,) * len(rows),
             instances=tuple(places[name] for name in names),
@@ -274,11 +278,6 @@ class RecordedVotes:
                     f"row {number} has {name!r} in {column!r}, which numbers the draws (sample_field=…): give 0, 1, …"
                 )
         return list(map(int, names))
-
-    @property
-    def judges(self) -> list[str]:
-        """The judges, in the order of the rows."""
-        return list(dict.fromkeys(vote.judge for vote in self.votes if vote.judge))
 
     def agreed(self, keys: Sequence[Hashable], said: Sequence[Any], what: str) -> dict[Any, Any]:
         """Return key -> what its rows say, which is the same, or None.
