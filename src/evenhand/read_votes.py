@@ -42,8 +42,7 @@ from evenhand.data.plain import briefly, held_in, number_of, plain_cell
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
-from evenhand.modes.checked import ChecklistAnalysis
-from evenhand.modes.checklist import ChecklistMode
+from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
 from evenhand.modes.winrates import WinrateAnalysis

@@ -135,28 +135,6 @@ def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
         )
 
 
-def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
-    """Check the rules by which the choices on one instance become one.
-
-    Args:
-        aggregation: The panel rule, or None.
-        on_position_bias: The value of a disagreement between orders, or None.
-
-    Raises:
-        UnknownRuleError: If a rule does not exist.
-    """
-    given = (
-        ("aggregation", aggregation, CHOICE_PANEL_RULES),
-        ("on_position_bias", on_position_bias, CHOICE_POSITION_RULES),
-    )
-    for name, rule, accepted in given:
-        if rule is not None and rule not in accepted:
-            raise UnknownRuleError(
-                f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
-                f"{did_you_mean(str(rule), accepted)}"
-            )
-
-
 TOLERANCE = 1e-9
 
 Shares = NDArray[np.float64]
@@ -213,7 +191,14 @@ class BestOfMode(ChoiceMode[Selection]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice_rules(self.options.aggregation, self.options.on_position_bias)
+        offered = {"aggregation": CHOICE_PANEL_RULES, "on_position_bias": CHOICE_POSITION_RULES}
+        for name, accepted in offered.items():
+            rule = getattr(self.options, name)
+            if rule is not None and rule not in accepted:
+                raise UnknownRuleError(
+                    f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
+                    f"{did_you_mean(str(rule), accepted)}"
+                )
         if self.options.stop_early:
             raise InvalidInputError(
                 "stop_early does not go with the best of N, where an instance gives each candidate the share of its "

@@ -1129,7 +1129,7 @@ class JudgementAnalysis(Analysis):
             n = each.num_instances - each.num_unscored - each.num_na
             yield Reported(criterion, (system,), each, n, each.unscored_counts)
             if (agrees := self.gold_agreement(system, criterion)) is not None:
-                yield Reported(criterion, (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
+                yield Reported(criterion, (system,), Measure("gold_agreement", (), agrees, "share"), agrees.n)
         for (system, criterion), panel in self._panels.items():
             for found in panel.measures() if panel is not None else ():
                 if found.name != "agreement":  # which the summary has
