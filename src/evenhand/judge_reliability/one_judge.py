@@ -17,11 +17,13 @@ from typing import Any, Final, Literal, NamedTuple, Unpack
 import numpy as np
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
+from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Comparison,
     Drawing,
+    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
@@ -171,9 +173,13 @@ def questions_of(
         own = found.setdefault(criterion.name, (criterion, []))[1]
         complete = characters if len(characters) == len(known) else None
         own.append(Asked(about["instance"], question.verdict, label, complete, judged or None, about.get("cluster")))
-    systems: Sequence[str] = getattr(results, "systems", ())
-    sides = (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
+    sides = sides_of(getattr(results, "systems", ()))
     return [Questions(criterion, rules, tuple(asked), sides) for criterion, asked in found.values()]
+
+
+def sides_of(systems: Sequence[str]) -> tuple[str, str]:
+    """Return the names of the first and the second response, where all comparisons are between the same two systems."""
+    return (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
 
 
 @dataclass(frozen=True)
@@ -458,6 +464,55 @@ def agreement_of_judges(
     )
     (everyone,) = panels(selected, scale, **drawing)
     return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
+
+
+def judged_rows(
+    results: Results, system: str | None, criterion: str | None, *, numbers: bool
+) -> tuple[list[JudgedRow], Scale, str]:
+    """Return what judges and people say of each response or contest, the scale, and a title.
+
+    The answers to all items of a checklist are on one scale; numbers are compared with its primary score.
+
+    Args:
+        results: The result.
+        system: Whose responses or contests; None for all.
+        criterion: The criterion; None if there is one.
+        numbers: People gave numbers in place of labels.
+
+    Raises:
+        InvalidInputError: No such criterion, or a result without questions that people can answer.
+    """
+    checks, names = results.kind == "checklist", list(dict.fromkeys(question.criterion for question in results.asked()))
+    scored = results.outcomes()  # refuses results that people could not have given
+    if checks and criterion is not None:
+        raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
+    if not checks and criterion not in ({None, *names} if len(names) == 1 else names):
+        raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
+    rows: list[JudgedRow] = []
+    scale = Scale.of(yes_no_criterion("answers", "", na=True))
+    for cell, question in zip(results.cells(), results.asked(), strict=True):
+        judged, about = question.judged, cell.about
+        if system not in {None, *judged} or not (checks or criterion in {None, question.criterion}):
+            continue
+        if question.compares:
+            scale = Categories(results.criterion, sides_of(getattr(results, "systems", ()))).scale
+            places = {**dict(zip(judged, (FIRST, SECOND), strict=True)), TIE_LABEL: NEITHER}
+        else:
+            scale = scale if checks else Scale.of(results.criterion_of(cell))
+            places = {label: place for place, label in enumerate(scale.labels)}
+        selected, right = (None if label is None else places[label] for label in (question.selected, question.gold))
+        score, gold = question.score, None if right is None else scale.values[right]
+        if checks:
+            score = None if selected is None else scale.values[selected]
+        of_system = None if question.compares or not judged else judged[0]
+        rows.append(JudgedRow(about["instance"], of_system, selected, score, right, gold, about.get("cluster")))
+    if checks and numbers:
+        found = [(each.system, row) for each in scored for row in each.rows if each.part_of is None]
+        of_all = [JudgedRow(row.instance, own, None, row.score, cluster=row.cluster) for own, row in found]
+        rows = [row for row in of_all if system in {None, row.system}]
+    judges = results.parameters.get("judges") or results.parameters["votes"]
+    about_rows = [*dict.fromkeys(row.system for row in rows if row.system), criterion or ", ".join(names)]
+    return rows, scale, f"{', '.join(about_rows)}: {', '.join(judges)}"
 
 
 def _share(

@@ -3,8 +3,8 @@
 A result is a frozen dataclass. A field that is reported is declared with :func:`measure`, which says what kind of
 number it is; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
 form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
-Conditions, summaries and pictures name each :class:`Measure` in full. An :class:`Outcome` is the score of one row, which
-is compared with that of people.
+Conditions, summaries and pictures name each :class:`Measure` in full. An :class:`Outcome` is the score of one row,
+which is compared with that of people.
 """
 
 from __future__ import annotations
