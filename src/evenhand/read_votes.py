@@ -162,7 +162,7 @@ class RecordedVotes:
     fields: Mapping[str, str]
     columns: tuple[str, ...]
     usual: bool = True
-    judges: tuple[str, ...] = ()
+    judges: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -228,7 +228,7 @@ class RecordedVotes:
         judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
         return replace(
             found,
-            judges=tuple(dict.fromkeys(judges)),
+            judges=list(dict.fromkeys(judges)),
             votes=tuple(votes),
             ids=tuple(places) if identifier else (None,) * len(rows),
             instances=tuple(places[name] for name in names),
