@@ -38,7 +38,7 @@ from evenhand.data.fields import (
     read_clusters,
     text_of,
 )
-from evenhand.data.plain import briefly, held_in, number_of, plain_cell
+from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
@@ -790,7 +790,7 @@ def _rows_of_items(rows: Sequence[Row], columns: object, fields: Mapping[str, st
 
 def _answers_in(cell: object, who: str) -> dict[str, Any]:
     """Return item -> answer, of a cell that holds the answers to all items."""
-    held = {} if is_abstention(cell) else plain_cell(held_in(cell, who) if isinstance(cell, str) else cell)
+    held = {} if is_abstention(cell) else parse_cell(cell, who)
     if not isinstance(held, Mapping):
         raise InvalidInputError(
             f"{who} is {cell!r}, and no column says which item that answers: name it with item_field=…, or let the "
@@ -854,7 +854,7 @@ def _read_choices(
 def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
     """Return the candidates in the order in which they were shown."""
     given = field_of(vote.row, column, vote.number, "order_field")
-    held = plain_cell(held_in(given, f"row {vote.number}") if isinstance(given, str) else given)
+    held = parse_cell(given, f"row {vote.number}")
     names = tuple(map(name_of, held)) if isinstance(held, list | tuple) else ()
     if (len(names) < 2 and vote.reason != "missing_response") or "" in names or len(set(names)) < len(names):
         raise InvalidInputError(

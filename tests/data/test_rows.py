@@ -133,11 +133,8 @@ def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
 
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.parquet")
-    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.open reads"
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=r"is a saved result, not a data set, which evenhand\.open reads"):
         read_file(tmp_path / "votes.parquet")
-    mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')
-    assert read_file(mine) == [{"evenhand": "winrates", "rows": "many"}]
 
 
 def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):

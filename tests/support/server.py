@@ -483,10 +483,6 @@ class JudgeServer(Application):
         """The number of requests that arrived."""
         return len(self.requests)
 
-    def go_away(self, seconds: float) -> None:
-        """Cut every connection and refuse new ones for so long."""
-        asyncio.run_coroutine_threadsafe(self.leave(seconds), self._loop).result(10)
-
     def clear_faults(self) -> None:
         """From now on nothing goes wrong."""
         self.faults.clear()

@@ -504,10 +504,11 @@ def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
     size, grown = path.stat().st_size, 0
     with open_parquet(path) as file:
         schema = file.schema_arrow
-        header = (schema.metadata or {}).get(PARQUET_HEADER)
-        if header is not None:
-            yield json.loads(header)  # which says that it is a saved result
-            return
+        if PARQUET_HEADER in (schema.metadata or {}):
+            raise InvalidInputError(
+                f"{str(path)!r} is a saved result, not a data set, which evenhand.open reads; give the rows that it "
+                "was made from"
+            )
         check_columns(schema.names, f"the header of {str(path)!r}")
         if held:
             check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)

@@ -319,7 +319,7 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
-        InvalidInputError: If they name different systems, two are one row, or a criterion is not pairwise.
+        InvalidInputError: If they name different systems, or a criterion is not pairwise.
     """
     for about in subjects:
         if about.judged.scale != "pairwise":
@@ -328,8 +328,6 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
                 f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
             )
     systems = common_systems([about.texts for about in subjects])
-    if len({about.instance for about in subjects}) < len(subjects):
-        raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
 
@@ -405,8 +403,6 @@ class ContestSummary(VoteMeasures):
 
     Attributes:
         systems: One summary per system, in the order given.
-        reduction: The rule by which contests became winrates.
-        level: The level of the intervals.
         num_instances: Instances with a contest.
         contests: The number of contests.
         ties: The scored contests without a winner.
@@ -419,8 +415,6 @@ class ContestSummary(VoteMeasures):
     """
 
     systems: tuple[SystemSummary, ...]
-    reduction: Reduction
-    level: float
     num_instances: int
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
@@ -503,8 +497,6 @@ def summarize_contests(
         )
     return ContestSummary(
         systems=tuple(summaries),
-        reduction=reduction,
-        level=float(level),
         num_instances=len(places),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
