@@ -10,7 +10,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, compare_with_gold
 from evenhand.judge_reliability.one_judge import judged_rows
 from evenhand.labels.blind_sheet import to_label as blind_sheet
-from evenhand.labels.by_group import by_group
+from evenhand.labels.correct import by_group
 from evenhand.labels.correct import correct as corrected_scores
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.report.gates import check as check_conditions
