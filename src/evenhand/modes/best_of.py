@@ -24,7 +24,6 @@ from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject
 from evenhand.numbers import Missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
-from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
 from evenhand.scoring import VoteMeasures, bounded_mean, vote_measures
@@ -32,7 +31,7 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
-CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
+CHOICE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "select": "best_of_select",
         "evaluate_first": "best_of_evaluate_first",
@@ -63,7 +62,7 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """
     if prompt is None:
         return CHOICE_PROMPTS["evaluate_first"] if flow == "one_step" else None
-    known: dict[str, PromptName] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
+    known: dict[str, str] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
     if "{{" in prompt:
         return prompt
     if prompt not in known:
