@@ -12,44 +12,47 @@ from typing import Annotated, Any, Final, Union
 
 from pydantic import Field, TypeAdapter
 
-from evenhand.cli.jobs import JOBS, Job, RunFile
-from evenhand.cli.outcome import JobOutput
+from evenhand.cli.jobs import JOBS, AskingJob, ChecklistJob, Job, JudgeJob, RunFile, WinratesJob
+from evenhand.cli.outcome import check_outputs, check_result, unscored_of_job, write_formats, write_result
 from evenhand.cli.output import is_quiet, note
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import RunOptions
+
+NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+"""Options that the run of a result does not keep: a second run overwrites nothing."""
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields")
 """Options whose words name columns or systems: they are split at commas."""
 
 
-def result_of(job: Job, outcome: JobOutput) -> Any:  # noqa: ANN401 - of the function
+def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     """Return what the function of a job returns; the result keeps the run that made it."""
     from evenhand.by_name import FUNCTIONS, run_job  # noqa: PLC0415 - seconds of import
     from evenhand.data.rows import row_batches, rows_known  # noqa: PLC0415 - as above
+    from evenhand.results.made_by import run_record  # noqa: PLC0415 - as above
     from evenhand.streams import FunctionCall, judge_stream  # noqa: PLC0415 - as above
 
-    split, ray = getattr(job, "split", None), getattr(job, "ray", None)
-    to_parts = getattr(job, "stream_to", None) is not None
+    asked, split = job, getattr(job, "split", None)
     data = rows_of(job) if _is_demo(job.data) else job.data
-    batches = row_batches(data, split) if to_parts else iter(())
+    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
     job = _prepared(job, rows)
-    if outcome.checks.require:
-        ranges = _ranges(job)
-        outcome.checks.check_before_run(ranges, _systems(job, rows), complete=job.function == "judge" and bool(ranges))
+    if job.require:
+        _check_conditions(job, rows)
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
-    if ray is not None:
+    options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
+    record = run_record(job.verb(), options)
+    if isinstance(job, AskingJob) and job.ray is not None:
         from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
-        address = None if ray == "here" else ray
-        workers = job.workers  # type: ignore[attr-defined] # of a job that asks
-        return judge_on_ray(call, data, limit=job.limit, record=outcome.record, address=address, workers=workers)
+        address = None if job.ray == "here" else job.ray
+        return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
     if first is not None:
         known = None if _is_demo(job.data) else rows_known(job.data, split)
-        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=outcome.record)
-    return run_job(call, rows, outcome.record)
+        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
+    return run_job(call, rows, record)
 
 
 def _prepared(job: Job, rows: Sequence[Mapping[str, Any]]) -> Job:
@@ -106,32 +109,34 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
     return [row for row, name in zip(rows, names, strict=True) if name in kept]
 
 
-def _systems(job: Job, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the systems that will have scores; none if they are not known before the first call."""
-    if (column := getattr(job, "systems_field", None)) is not None:
-        return sorted(_names(rows, column))
-    named = getattr(job, "response_fields", None) if job.function in {"judge", "winrates", "checklist"} else None
-    return [named] if isinstance(named, str) else list(named or ())
+def _check_conditions(job: Job, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check before the first call that conditions name what the result will have, as far as that is known.
 
-
-def _ranges(job: Job) -> dict[str, tuple[float, float]]:
-    """Return the range of each score, as far as scores are known before the first call."""
-    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - as above
+    Raises:
+        InvalidInputError: If they name something else, or compare it with what it cannot reach.
+    """
+    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - seconds of import
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
+    from evenhand.report.gates import check_before_run  # noqa: PLC0415 - as above
     from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
 
-    if job.function == "winrates":
-        return {"winrate": (0.0, 1.0)}
-    if job.function == "checklist":
-        given = job.checklist  # type: ignore[attr-defined] # of checklist
-        return dict(RANGES) if given is None else {**RANGES, load_checklist(given).name: (0.0, 1.0)}
-    given = getattr(job, "criteria", None)
-    if job.function != "judge" or given is None:
-        return {}
-    criteria, rubric = what_is_judged(given)
-    found = {each.name: each.score_range for each in criteria}
-    return found if rubric is None else found | {rubric.name: rubric_range(rubric).score}
+    ranges: dict[str, tuple[float, float]] = {}
+    if isinstance(job, WinratesJob):
+        ranges = {"winrate": (0.0, 1.0)}
+    elif isinstance(job, ChecklistJob):
+        own = {} if job.checklist is None else {load_checklist(job.checklist).name: (0.0, 1.0)}
+        ranges = {**RANGES, **own}
+    elif isinstance(job, JudgeJob) and job.criteria is not None:
+        criteria, rubric = what_is_judged(job.criteria)
+        ranges = {each.name: each.score_range for each in criteria}
+        ranges |= {} if rubric is None else {rubric.name: rubric_range(rubric).score}
+    named = getattr(job, "response_fields", None)
+    systems = [named] if isinstance(named, str) else list(named or ())
+    if (column := getattr(job, "systems_field", None)) is not None:
+        systems = sorted(_names(rows, column))
+    complete = isinstance(job, JudgeJob) and bool(ranges)
+    check_before_run(job.conditions, ranges, systems, complete=complete)
 
 
 def split_columns(rows: Sequence[Mapping[str, Any]], job: Job) -> dict[str, Any]:
@@ -225,12 +230,19 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
         table = evenhand.run("run.yaml", limit=20)
     """
     file = RunFile.read(path)
+    from evenhand.report.summaries import Summary  # noqa: PLC0415 - seconds of import
+
+    file = RunFile.read(path)
     job = file.job.settled(given, file)
     job.check_complete()
-    outcome = JobOutput.of(job)
-    result = result_of(job, outcome)
+    check_outputs(job)
+    result = result_of(job)
     if getattr(job, "dry_run", False):
         return result
-    _, corrected = outcome.write(result)
-    outcome.demand(result, corrected)
+    write_result(result, job)
+    if job.function != "reliability":
+        unscored = [] if job.max_unscored is None else unscored_of_job(result, job)
+        checked = check_result(result, job, unscored)
+        write_formats(Summary(result, checked), job)
+        checked.raise_if_failed(result)
     return result
