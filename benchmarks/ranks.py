@@ -90,7 +90,7 @@ def ranking_of(
         score[generator.random(len(score)) < 0.1] = np.nan
     contests = Contests.of(tournament.names, first=first, second=second, score=score, cluster=prompt)
     rounds = {"rounds": number} if "rounds" in signature(rank_systems).parameters else {}  # also runs on older code
-    return rank_systems(contests, resamples=1, **rounds), len(score)
+    return rank_systems(contests, **rounds), len(score)
 
 
 def right(ranking: Ranking, strengths: Strengths) -> tuple[bool, float, float]:

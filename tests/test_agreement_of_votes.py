@@ -47,7 +47,7 @@ def test_the_published_kappas_and_alphas_of_every_twelfth_labeller_recompute():
         table = agreement(rows, judge, eleven, gold_fields="human", resamples=1)
         kappas.append((table.pair("human", judge).cohen_kappa.estimate, float(line["cohen_kappa"])))
         (panel,) = table.panels
-        assert (panel.name, panel.krippendorff_alpha.weighting) == ("judges and humans", "ordinal")
+        assert (panel.name, panel.metric) == ("judges and humans", "ordinal")
         alphas.append((panel.krippendorff_alpha.estimate, float(line["krippendorff_alpha_ordinal"])))
         for grade, name in enumerate(("kappa_0|123", "kappa_01|23", "kappa_012|3"), start=1):
             split = [{who: int(row[who]) >= grade for who in (judge, "human")} for row in rows]
@@ -96,7 +96,7 @@ def test_every_number_beside_other_libraries():
         assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
         weighted = cohen_kappa_score(first, second, weights="quadratic", labels=range(5))
         assert pair.quadratic_weighted_kappa.estimate == pytest.approx(weighted)
-        for measure in (pair.accuracy, pair.cohen_kappa.interval, pair.quadratic_weighted_kappa.interval):
+        for measure in (pair.accuracy, pair.cohen_kappa, pair.quadratic_weighted_kappa):
             assert measure.low < measure.estimate < measure.high
     panels = {panel.name: panel.krippendorff_alpha.estimate for panel in table.panels}
     judges = np.stack(list(columns.values()))

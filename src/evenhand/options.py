@@ -881,7 +881,6 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
         "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
     )
     split: str | None = SPLIT
-    resamples: int = option(1000, "For the expected ranks.", ge=1, accepted="a whole number from 1")
     stop: Literal["decided"] | None = option(
         None,
         "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "

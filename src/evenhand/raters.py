@@ -24,7 +24,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.rows import read_rows, row_ids
 from evenhand.errors import InvalidInputError
-from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
+from evenhand.labels.annotators import StandInTest, check_epsilon, labels_in_columns, labels_of_results, stand_in_test
 from evenhand.labels.people import read_gold
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.options import (
@@ -40,7 +40,6 @@ from evenhand.parsing import compile_pattern, match_closest_option, match_patter
 from evenhand.question import swapped_index
 from evenhand.read_votes import IN_ORDER, SWAPPED, RecordedVotes, read_assessments
 from evenhand.results.vote_columns import Cell
-from evenhand.statistics.agreement import Similarity
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, Vote, is_missing
@@ -208,7 +207,7 @@ def alternative_annotator_test(
     criteria: object = None,
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
-    scoring: Literal["auto", "exact", "rmse"] | Similarity = "auto",
+    scoring: Literal["auto", "exact", "rmse"] = "auto",
     alpha: float = 0.05,
     annotator_field: str | None = None,
     label_field: str | None = None,
@@ -233,9 +232,9 @@ def alternative_annotator_test(
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
-        scoring: How near two labels are: ``exact`` (the same or not), ``rmse`` (by their numbers), or a function of two
-            cells that grows with their likeness, for free scores and texts. By default ``rmse`` where options have
-            values or an order, else ``exact``. Columns of numbers without criteria take ``rmse`` too.
+        scoring: How near two labels are: ``exact`` (the same or not) or ``rmse`` (by their numbers). By default
+            ``rmse`` where options have values or an order, else ``exact``. Columns of numbers without criteria take
+            ``rmse`` too.
         alpha: The false discovery rate over the annotators.
         annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
@@ -255,15 +254,15 @@ def alternative_annotator_test(
     """
     drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
     given = check_epsilon(epsilon)
-    if not callable(scoring) and scoring not in ("auto", "exact", "rmse"):
-        raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact', 'rmse' or a function of two labels")
+    if scoring not in ("auto", "exact", "rmse"):
+        raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact' or 'rmse'")
     if annotators is None:
         raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
     if isinstance(data, Results):
         own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
         _refuse(own, "a result is tested, which has its own: leave it out")
         labels = read_gold(data, annotators, annotator_field=annotator_field, label_field=label_field)
-        said = said_of_results(data, labels, scoring)
+        joint = labels_of_results(data, labels, scoring)
     else:
         fields = {"annotator_field": annotator_field, "label_field": label_field}
         _refuse(fields, "that is for labels of a result: name columns in annotators")
@@ -276,8 +275,8 @@ def alternative_annotator_test(
         people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
         reader = None if criteria is None else LabelReader(load_criterion(criteria), as_index=as_index)
-        said = said_in_columns(judges, people, reader, scoring, clusters or ())
-    return stand_in_test(said, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
+        joint = labels_in_columns(judges, people, reader, scoring, clusters or ())
+    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

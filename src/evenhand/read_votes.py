@@ -665,7 +665,6 @@ def _read_comparisons(
     parameters = {
         **read.parameters(run),
         "reduction": check_reduction(options.reduction, graded=graded),
-        "resamples": options.resamples,
         "gold_fields": options.gold_fields,
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),

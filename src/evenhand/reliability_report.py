@@ -25,25 +25,21 @@ from evenhand.judge_reliability.one_judge import (
     SECOND,
     SIDES,
     Asked,
-    ChoiceReliability,
     CriterionReliability,
     JudgesAgreement,
     Questions,
-    reliability_of_judges,
-)
-from evenhand.judge_reliability.tables import (
-    Remark,
-    choices_table,
     criterion_tables,
     findings,
     judges_table,
+    reliability_of_judges,
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.modes.contest import TIE
-from evenhand.modes.grade_scores import GradedInstance
+from evenhand.modes.grade_scores import GradedInstance, Grading, UnrelatedEffect
+from evenhand.numbers import format_estimate, format_level
 from evenhand.options import (
     GradeScoresArguments,
     JudgeArguments,
@@ -55,20 +51,43 @@ from evenhand.options import (
 )
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
-from evenhand.results.measures import UnscoredCounts, as_json, plain
+from evenhand.results.measures import Column, Remark, UnscoredCounts, as_json, measures_table, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.row_runs import assess, compare_systems, measure_grade_scores
+from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 REPORT_SUFFIXES = (".json", ".md", ".html")
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReliability:
+    """One judge, asked in one way for the best of the candidates in all their rotations.
+
+    Attributes:
+        criterion: The criterion of the best candidate.
+        prompt: The prompt's name.
+        grading: The Grade Score and what it rests on, without the single instances.
+        unrelated: What a candidate of another instance changes; None if there was none among the candidates.
+    """
+
+    criterion: str
+    prompt: str
+    grading: Grading
+    unrelated: UnrelatedEffect | None = None
+
+    @property
+    def judge_id(self) -> str:
+        """The id of the judge."""
+        return self.grading.judge_id
 
 
 @dataclass(frozen=True)
@@ -128,7 +147,7 @@ class ReliabilityReport(PrintedTables):
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
             chosen = [each for each in self.choices if each.criterion == criterion]
-            tables += [choices_table(chosen)] if chosen else []
+            tables += [_choices_table(chosen)] if chosen else []
         level = self.parameters["level"]
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
@@ -516,3 +535,26 @@ def _choices(table: Results) -> list[ChoiceReliability]:
         )
         for (judge_id, prompt, unrelated), grading in table.gradings.items()
     ]
+
+
+def _choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
+    """Make the table of Grade Scores of every judge and prompt on one criterion, with and without the unrelated one."""
+    several, level = len({each.judge_id for each in found}) > 1, format_level(float(found[0].grading.level))
+    rows: dict[tuple[str, ...], object] = {}
+    for each in found:
+        chosen = f"chosen {format_estimate(each.unrelated.chosen, share=True)}" if each.unrelated else "no"
+        rows[(*([each.judge_id] if several else []), each.prompt, chosen)] = each
+    columns = [
+        Column("LLM score", "grading.llm_score", limits=False),
+        Column("choice score", "grading.choice_score", limits=False),
+        Column(f"Grade Score [{level}]", "grading.grade_score"),
+        Column("random judge", "grading.chance"),
+        Column(f"corrected [{level}]", "grading.chance_corrected"),
+        Column("answered", "grading.answered", limits=False),
+        Column("n", "grading.num_scored"),
+        Column(f"corrected, change by it [{level}]", "unrelated.corrected_difference", optional=True),
+    ]
+    notes = [GRADED_ON_OTHERS] if any(each.grading.unanswered for each in found) else []
+    title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
+    labels = (*(["judge"] if several else []), "prompt", "unrelated")
+    return measures_table(title, labels, rows, columns, notes, kind="choices")

@@ -11,11 +11,10 @@ from evenhand.judge_reliability.against_people import GoldComparison, compare_wi
 from evenhand.labels.blind_sheet import to_label as blind_sheet
 from evenhand.labels.by_group import by_group
 from evenhand.labels.correct import correct as corrected_scores
-from evenhand.report.gates import CheckReport
+from evenhand.report.gates import CheckReport, Summary
 from evenhand.report.gates import check as check_conditions
 from evenhand.report.page import write_report
 from evenhand.report.pictures import plot as drawn
-from evenhand.report.summaries import Summary
 from evenhand.results.results import Results as JudgedResults
 
 

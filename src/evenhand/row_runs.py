@@ -597,7 +597,6 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
         "reduction": options.reduction,
-        "resamples": options.resamples,
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }

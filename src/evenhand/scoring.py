@@ -13,7 +13,7 @@ from evenhand.numbers import Missing, format_percent
 from evenhand.results.measures import UnscoredCounts, known, measure
 from evenhand.results.notes import Spending
 from evenhand.results.vote_columns import VerdictColumns, VoteColumns
-from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import (
     FloatArray,
@@ -184,6 +184,25 @@ def summarize(
         else unscored_bounds(score, columns.unscored_limits(given), level=level, bounds=bounds),
         **measures,
     )
+
+
+def bounded_mean(
+    values: Sequence[float | None],
+    limits: Sequence[tuple[float, float] | None],
+    *,
+    level: Level,
+    bounds: tuple[float, float] = UNIT_RANGE,
+) -> tuple[Interval | None, UnscoredBounds | None]:
+    """Return the mean of the values with its interval, and its bounds if too many votes are unscored for it to lead.
+
+    Args:
+        values: One per instance; None without one. Values outside the bounds count as the nearer bound.
+        limits: Per instance the least and the greatest value that it could have had; None if it does not apply.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        bounds: The least and the greatest value.
+    """
+    (mean,) = mean_intervals(np.clip(np.array(values, dtype=float), *bounds), level=level, bounds=bounds)
+    return mean, unscored_bounds(mean, limits, level=level, bounds=bounds)
 
 
 def reply_measures(

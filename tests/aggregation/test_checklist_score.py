@@ -9,7 +9,6 @@ from evenhand.aggregation.checklist_score import (
     confident_answer,
     item_results,
     met_answers,
-    verdict_confidence,
     verdict_covered_mass,
 )
 from evenhand.aggregation.verdict import VoteRules, aggregate
@@ -94,26 +93,30 @@ def test_the_items_of_a_checklist_with_reasons():
     assert (score.yes, score.no, score.unanswered) == (0, 2, 2)
 
 
+def confidence_of(verdict, **rules):
+    return item_results([verdict], checklist_of(1), **rules)[0].confidence
+
+
 def test_below_the_least_mass_the_answer_counts():
     votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
     verdict = verdict_of(*votes, item=YES_NO)
-    assert verdict_confidence(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
-    assert verdict_confidence(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
+    assert confidence_of(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
+    assert confidence_of(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
     assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
 
 
 def test_without_probabilities_the_share_of_yes_among_draws():
-    assert verdict_confidence(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
-    assert verdict_confidence(verdict_of("yes")) is None
-    assert verdict_confidence(verdict_of("yes", None)) is None
-    assert verdict_confidence(verdict_of(None)) is None
+    assert confidence_of(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
+    assert confidence_of(verdict_of("yes")) is None
+    assert confidence_of(verdict_of("yes", None)) is None
+    assert confidence_of(verdict_of(None)) is None
 
 
 def test_weights_count_where_the_rule_is_weighted():
     votes = [vote("yes", weight=3.0), vote("no", judge="b")]
     verdict = aggregate(votes, YES_NO, "weighted")
-    assert verdict_confidence(verdict, rules=VoteRules(aggregation="weighted")) == pytest.approx(3 / 4)
-    assert verdict_confidence(verdict) == pytest.approx(1 / 2)
+    assert confidence_of(verdict, rules=VoteRules(aggregation="weighted")) == pytest.approx(3 / 4)
+    assert confidence_of(verdict) == pytest.approx(1 / 2)
 
 
 def checklist_of(count, weights=None, prerequisites=()):

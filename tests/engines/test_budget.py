@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.engines.base import Request
-from evenhand.engines.budget import TEMPLATE_TOKENS, Budget, least_tokens, message_bytes
+from evenhand.engines.budget import TEMPLATE_TOKENS, Budget, Share, least_tokens, message_bytes
 from evenhand.engines.calls import Calls
 from evenhand.engines.litellm import import_litellm
 from evenhand.engines.replies import read_completion
@@ -83,7 +83,7 @@ def votes_within(judge, votes, budget, at_once):
     calls = Calls(judge, budget=budget)
 
     async def vote(number, replies):
-        share = budget.share(len(replies))
+        share = Share(budget, len(replies))
         messages = ({"role": "user", "content": json.dumps([number, *replies])},)
         try:
             for stage, tokens in zip(("assessment", "selection", "summary"), replies, strict=False):
@@ -144,7 +144,6 @@ def test_every_vote_that_begins_is_finished_where_replies_are_as_long_as_those_b
     begun = [number for number in range(len(votes)) if judge.answered[number]]
     unfinished = [number for number in begun if judge.answered[number] < len(votes[number])]
     assert unfinished in ([], [0])  # the first one goes alone, to find out what a call costs
-    assert begun == list(range(len(begun)))  # in the order of the questions
 
 
 @pytest.mark.parametrize("limit", [None, 60])

@@ -17,6 +17,7 @@ from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.results.measures import plain
 from tests.aggregation.builders import criterion_of, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
@@ -179,7 +180,7 @@ class TestRules:
             ).krippendorff_alpha,
         )
         assert [alpha.estimate for alpha in found] == pytest.approx([expected] * 3, abs=1e-12)
-        assert {alpha.interval for alpha in found} == {found[0].interval}
+        assert set(found) == {found[0]}
 
 
 SELECTED = st.none() | st.just("na") | st.integers(0, 2)
@@ -191,5 +192,5 @@ def test_the_order_of_the_votes_never_matters_and_nothing_is_nan(rows, seed):
     instances = [panel(*row) for row in rows]
     shuffled = [random.Random(seed).sample(votes, len(votes)) for votes in instances]
     report = report_of(LEVELS, *instances)
-    json.dumps(report.as_json(), allow_nan=False)
-    assert report_of(LEVELS, *shuffled).as_json() == report.as_json()
+    json.dumps(plain(report), allow_nan=False)
+    assert report_of(LEVELS, *shuffled) == report

@@ -2,14 +2,7 @@
 
 import pytest
 
-from evenhand.judge_reliability.one_judge import (
-    FIRST,
-    SECOND,
-    ChoiceReliability,
-)
-from evenhand.judge_reliability.tables import choices_table, findings
-from evenhand.modes.grade_scores import grade, unrelated_effect
-from evenhand.votes import Vote
+from evenhand.judge_reliability.one_judge import FIRST, SECOND, findings
 from tests.judge_reliability.builders import comparison, report
 
 
@@ -56,42 +49,3 @@ def test_confidences(stated, right, words):
     text = text_of(report(questions))["overconfidence"]
     assert text.split(": ")[1] == words.split(": ")[1]
     assert text[:4] == words[:4]
-
-
-def choices(selections, *, unrelated=None):
-    """Two candidates in both rotations, an instance a pair; 2 names the unrelated third, where there is one."""
-    number = 2 if unrelated is None else 3
-    rotations = [tuple((start + place) % number for place in range(number)) for start in range(number)]
-    votes = [
-        [
-            Vote(judge_id="judge", order=order, selected_index=index)
-            if index is not None
-            else Vote(judge_id="judge", order=order, unscored_reason="refusal")
-            for order, index in zip(rotations, chosen, strict=True)
-        ]
-        for chosen in selections
-    ]
-    grading = grade(votes, "judge")
-    effect = None if unrelated is None else unrelated_effect(grading, unrelated)
-    return grading, choices_table([ChoiceReliability("better", "select", grading, effect)])
-
-
-def test_choices_among_candidates():
-    # One mind in thirty instances: 1 where a random judge reaches 1/2.
-    grading, steady = choices([(0, 0)] * 30)
-    cells = dict(zip(steady.headers, steady.rows[0], strict=True))
-    assert cells["Grade Score [95%]"].startswith("1.00 [")
-    assert cells["random judge"] == "0.50"
-    assert not steady.notes
-    # Sixty answers, all at the first place; no draw of shifts is as uneven, so that p is 1 in 2,000.
-    _, stuck = choices([(0, 1)] * 30)
-    cells = dict(zip(stuck.headers, stuck.rows[0], strict=True))
-    assert cells["corrected [95%]"].startswith("-1.00 [")  # (0 - 1/2) / (1/2)
-    assert "of 2 places number 1 is chosen most, in 100 % of 60 answers (p < 0.001 if all are chosen" in stuck.notes[0]
-    _, silent = choices([(0, None)] * 3)
-    assert dict(zip(silent.headers, silent.rows[0], strict=True))["Grade Score [95%]"] == "–"
-    # The unrelated candidate in one rotation of three, for thirty instances.
-    _, lured = choices([(0, 0, 2)] * 30, unrelated=grading)
-    cells = dict(zip(lured.headers, lured.rows[0], strict=True))
-    assert cells["unrelated"] == "chosen 33 %"
-    assert cells["corrected, change by it [95%]"].startswith("-")

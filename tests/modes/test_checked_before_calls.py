@@ -51,7 +51,7 @@ def reliability(rows, engine, **options):
         (winrates, {"a": "x", "question": "q"}, {}),
         (winrates, {**ROWS[0], "gold": "c"}, {"gold_fields": "gold"}),
         (winrates, ROWS[0], {"design": "baseline:c"}),
-        (winrates, ROWS[0], {"resamples": 0}),
+        (winrates, ROWS[0], {"level": 0.4}),
         (reliability, {"a": "x", "gold": "maybe"}, {"gold_fields": "gold"}),
         (reliability, ROWS[0], {"resamples": 0}),
     ],

@@ -130,7 +130,7 @@ def test_means_shares_and_counts():
     assert (report.answered, report.na, report.unanswered, report.reasks) == (5, 4, 3, 3)
     assert dict(report.unanswered_reasons) == dict(report.unscored_counts.reasons) == {"empty": 3}
     assert report.usage.calls == 12
-    assert report.positional_bias == Missing("no item was read in two orders")
+    assert report.positional_bias == Missing("no instance was read in two orders")
     # the response to which nothing applies has no bounds: (2/3 + 1/2 + 0) / 3 and (2/3 + 1/2 + 1) / 3
     assert report.score_if_unscored_0 == pytest.approx((2 / 3 + 1 / 2) / 3)
     assert report.score_if_unscored_1 == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)

@@ -12,7 +12,7 @@ WON = Contests.of(["a", "b", "c"], first=[0] * 5, second=[2] * 5, score=[0, 0, 0
 
 @pytest.fixture(scope="module")
 def ranking():
-    return rank_systems(WON, presented=WON, length_difference=[1.0] * 5, resamples=20)
+    return rank_systems(WON, presented=WON, length_difference=[1.0] * 5)
 
 
 def test_systems_that_differ_are_told_apart_and_circles_counted():
@@ -24,7 +24,7 @@ def test_systems_that_differ_are_told_apart_and_circles_counted():
         score=[1.0] * 60,
         cluster=list(range(20)) * 3,
     )
-    notes = " ".join(ranking_notes(rank_systems(contests, resamples=20)))
+    notes = " ".join(ranking_notes(rank_systems(contests)))
     assert "All systems can be told apart at the 95% level (Holm)." in notes
     assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0 %" in notes
     assert "of 20." in notes

@@ -127,7 +127,6 @@ class TestLongData:
         ({"engine": None}, "no engine was given, and a judge has no default"),
         ({"scale": "graded"}, "'better' brings its own options"),
         ({"reduction": "weighted_win_rate"}, "set scale='graded' too"),
-        ({"resamples": 0}, "resamples is 0"),
         ({"gold_fields": "kind"}, "instance 0 has 'x' in 'kind', which gold_fields names"),
         ({"gold_fields": "gold_{first}"}, "no field 'gold_a', which gold_fields names"),
     ],

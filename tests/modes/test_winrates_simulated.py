@@ -31,7 +31,6 @@ def simulated(prompts, quality, *, ties=False, **judge):
         max_reasks=0,
         include_prompts_in_result=False,
         progress=False,
-        resamples=10,
     )
 
 
@@ -69,10 +68,9 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
 @pytest.mark.parametrize("quality", [0.0, 0.8])
 def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
     table = simulated(WHOLE if quality else 900, quality, position_preference=ADVANTAGE)
-    model = table.ranking.model
-    assert model.position_log_odds.low < ADVANTAGE < model.position_log_odds.high
-    assert model.position_log_odds.estimate == pytest.approx(ADVANTAGE, abs=0.2)
-    assert model.position_probability.estimate == pytest.approx(0.7, abs=0.04)
+    position = table.ranking.model.position_probability
+    assert logit(position.low) < ADVANTAGE < logit(position.high)
+    assert position.estimate == pytest.approx(0.7, abs=0.04)
     strength = table.system("a").strength
     assert strength.low < quality / 2 < strength.high
     assert strength.estimate == pytest.approx(quality / 2, abs=0.08)
@@ -89,9 +87,9 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     truth, _ = score_of_a(0.8)
     tables = [whole.filter(instance=list(range(start, start + PROMPTS))) for start in range(0, WHOLE, PROMPTS)]
     rates = [table.winrate("a") for table in tables]
-    effects = [table.ranking.model.position_log_odds for table in tables]
+    effects = [table.ranking.model.position_probability for table in tables]
     assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.98
-    assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.98
+    assert 0.93 <= np.mean([logit(effect.low) <= ADVANTAGE <= logit(effect.high) for effect in effects]) <= 0.98
     assert np.mean([rate.estimate for rate in rates]) == pytest.approx(truth, abs=0.01)
     first_only = [table.rescore(on_position_bias="first").winrate("a") for table in tables[::4]]
     assert np.mean([rate.low <= truth <= rate.high for rate in first_only]) < 0.7

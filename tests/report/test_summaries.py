@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import evenhand
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_interval
-from evenhand.report import summaries
-from evenhand.report.gates import check
-from evenhand.report.summaries import Summary
+from evenhand.report import gates
+from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Finding
 from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
@@ -120,19 +119,19 @@ def test_any_name_gives_xml_that_is_read_and_annotations_of_one_line(name):
 
 def test_a_step_of_github_has_the_summary_and_heeds_no_command_in_a_name(judged, tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="GITHUB_STEP_SUMMARY is not set"):
-        summaries.check_format("github")
+        gates.check_format("github")
     path = tmp_path / "step.md"
     path.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
-    assert summaries.check_format("github") == "github"
+    assert gates.check_format("github") == "github"
     summary = judged.summarize("unscored <= 10 %")
-    summaries.append_to_step(summary)
+    gates.append_to_step(summary)
     assert path.read_text(encoding="utf-8") == "before\n" + summary.to_markdown() + "\n"
     assert "**Conditions: 0 of 1 hold**" in path.read_text(encoding="utf-8")
-    monkeypatch.setattr(summaries, "MOST_OF_A_STEP", 100)
-    summaries.append_to_step(summary)
+    monkeypatch.setattr(gates, "MOST_OF_A_STEP", 100)
+    gates.append_to_step(summary)
     assert "longer than a step summary may be" in path.read_text(encoding="utf-8")
-    first, *middle, last = summaries.unheeded("::error::bought").splitlines()
+    first, *middle, last = gates.unheeded("::error::bought").splitlines()
     token = first.removeprefix("::stop-commands::")
     assert (middle, last) == (["::error::bought"], f"::{token}::")
-    assert token not in summaries.unheeded("")
+    assert token not in gates.unheeded("")

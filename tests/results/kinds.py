@@ -41,7 +41,7 @@ def compared(data):
         for row in data
         for system in ("response", "other", "third")
     ]
-    named = {"systems_field": "system", "response_fields": "response", "id_field": "id", "resamples": 20}
+    named = {"systems_field": "system", "response_fields": "response", "id_field": "id"}
     systems = ["response", "other", "third"]
     return evenhand.winrates(long, RELEVANCE, JUDGE, systems=systems, **{**HOW, **named, "group_fields": None})
 

@@ -30,7 +30,6 @@ def compared(**options):
         comparison_criterion("c", "d"),
         engine(),
         response_fields=["one", "other"],
-        resamples=50,
         **DRAWN,
         **options,
     )

@@ -16,8 +16,7 @@ from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits
-from evenhand.report.gates import CheckReport
-from evenhand.report.summaries import Summary
+from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.notes import Spending
 from evenhand.results.vote_columns import VoteColumns
 from evenhand.votes import Usage, Vote

@@ -6,6 +6,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evenhand.errors import EstimationError
+from evenhand.numbers import Missing
 from evenhand.statistics.agreement import (
     accuracy,
     balanced_accuracy,
@@ -34,8 +35,8 @@ def test_every_estimate_is_that_of_scikit_learn_and_scipy(seed):
     truth, judged = judged_levels(np.random.default_rng(seed), 40, 2)
     places, chosen = (4 * truth).astype(int), (4 * judged).astype(int)
     precision, recall, f1, support = metrics.precision_recall_fscore_support(places, chosen, labels=range(5))
-    for place, rates in enumerate(option_rates(places, chosen, 5)):
-        assert rates.num_true == support[place]
+    for place, rates in enumerate(option_rates(places, chosen, "abcde")):
+        assert rates.num_gold == support[place]
         assert rates.precision.estimate == pytest.approx(precision[place])
         assert rates.recall.estimate == pytest.approx(recall[place])
         assert rates.f1.estimate == pytest.approx(f1[place])
@@ -142,17 +143,18 @@ def test_a_perfect_order_is_not_certain():
 
 def test_what_is_undefined_is_missing():
     constant_judge = correlations([1, 2, 3], [1, 1, 1])
-    assert (constant_judge.pearson, constant_judge.spearman, constant_judge.kendall) == (None, None, None)
+    for name in ("pearson", "spearman", "kendall"):
+        assert "all the same" in getattr(constant_judge, name).reason
     assert constant_judge.pair_accuracy.estimate == 0.5  # every pair is a tie
-    assert correlations([1, 1, 1], [1, 2, 3]).pair_accuracy is None
+    assert correlations([1, 1, 1], [1, 2, 3]).pair_accuracy == Missing("the gold scores are all the same")
     with pytest.raises(EstimationError, match="the same everywhere"):
         balanced_accuracy([1, 1, 1], [0, 1, 1])
     with pytest.raises(EstimationError, match="no unit has both"):
         correlations([1, NAN], [NAN, 1])
-    rates = option_rates([0, 0, 1, NAN], [0, 0, 0, 1], 3)
-    assert rates[1].precision is None
+    rates = option_rates([0, 0, 1, NAN], [0, 0, 0, 1], "abc")
+    assert rates[1].precision == Missing("no verdict is 'b'")
     assert rates[1].recall.estimate == rates[1].f1.estimate == 0.0
-    assert (rates[2].precision, rates[2].recall, rates[2].f1) == (None, None, None)
+    assert not any((rates[2].precision, rates[2].recall, rates[2].f1))
 
 
 def test_one_cluster_says_nothing_of_the_spread():

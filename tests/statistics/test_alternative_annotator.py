@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.agreement import alternative_annotator, leave_one_out_alignment
 
 NAN = math.nan
@@ -39,17 +38,6 @@ def test_a_judge_that_is_silent_is_farther_than_anybody():
     assert judge.tolist() == [[-math.inf] * 2]
     found = alternative_annotator(judge, people, epsilon=0)
     assert [each.advantage.estimate for each in found.annotators] == [0, 0]
-
-
-def test_free_scores_take_a_similarity():
-    def words(one: str, other: str) -> float:
-        return len(set(one.split()) & set(other.split())) / len(set(one.split()) | set(other.split()))
-
-    judge, people = leave_one_out_alignment(["red car"], [["red car"], ["blue car"], ["red bike"]], words)
-    assert judge[0].tolist() == pytest.approx([1 / 3, (1 + 1 / 3) / 2, (1 + 1 / 3) / 2])
-    assert people[0].tolist() == pytest.approx([1 / 3, 1 / 6, 1 / 6])  # of "blue car": 1/3 and 0
-    with pytest.raises(InvalidInputError, match="must be finite"):
-        leave_one_out_alignment(["a"], [["a"], ["b"]], lambda *_: NAN)
 
 
 @pytest.mark.parametrize("scoring", ["exact", "rmse"])

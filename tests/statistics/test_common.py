@@ -65,7 +65,7 @@ CASES = {
         lambda rows: krippendorff_alpha(rows, metric="ordinal"), PAIRS, [NAN, 2], [1, 2]
     ),
     "accuracy": Case(lambda rows: accuracy(*np.reshape(rows, (-1, 2)).T), PAIRS, [1, NAN], [1, 2]),
-    "option_rates": Case(lambda rows: option_rates(*np.reshape(rows, (-1, 2)).T, 4)[1], PAIRS, [1, NAN], [1, 2]),
+    "option_rates": Case(lambda rows: option_rates(*np.reshape(rows, (-1, 2)).T, "abcd")[1], PAIRS, [1, NAN], [1, 2]),
     "value_errors": Case(
         lambda rows: value_errors(*np.reshape(rows, (-1, 2)).T), [[0, 0.5], [1, 1], [1, 0.75]], [1, NAN], [1, 0.5]
     ),

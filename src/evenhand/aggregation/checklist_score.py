@@ -55,20 +55,19 @@ class ItemResult:
         covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
         reason: Why it is unanswered; or ``prerequisite``, which makes it a no for any answer to its own question.
         judged: The answer to its own question, without regard to prerequisites.
-        possible: What it would count if every vote that was not read had said no, and if every one had said yes; None
-            where every vote on the checklist was read.
+        possible: What it would count if every unscored vote had said no, and if every one had said yes.
         possible_confidences: The confidence in these two cases.
     """
 
     item: ChecklistItem
     verdict: Verdict
     answer: Answer | None
-    confidence: float | None = None
-    covered_mass: float | None = None
+    judged: Answer | None
+    confidence: float | None
+    covered_mass: float | None
+    possible: tuple[Answer | None, Answer | None]
+    possible_confidences: tuple[float, float]
     reason: ItemReason | None = None
-    judged: Answer | None = None
-    possible: tuple[Answer | None, Answer | None] | None = None
-    possible_confidences: tuple[float, float] = (0.0, 1.0)
 
     @property
     def confidence_level(self) -> ConfidenceLevel | None:
@@ -79,6 +78,17 @@ class ItemResult:
     def reasoning(self) -> str | None:
         """The reasons of one of the votes behind the answer."""
         return self.verdict.assessment
+
+    @property
+    def met(self) -> float | None:
+        """1 for yes, 0 for no; None if there is neither."""
+        return _MET.get(self.answer)
+
+    @property
+    def possible_met(self) -> tuple[float, float] | None:
+        """The same if every unscored vote had said no, and yes; None if the item does not apply."""
+        low, high = map(_MET.get, self.possible)
+        return None if low is None or high is None else (low, high)
 
 
 def item_results(
@@ -91,45 +101,85 @@ def item_results(
         checklist: The checklist of the items.
         rules: The rules of the verdicts, and the least mass that log-probabilities may cover.
     """
-    judged = {
-        item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
-    }
-    met = met_answers(judged, {item.name: item.prerequisites for item in checklist.items})
-    results = tuple(
-        _item_result(item, verdict, judged[item.name], met[item.name], rules)
-        for item, verdict in zip(checklist.items, verdicts, strict=True)
+    own = [_own_result(*asked, rules) for asked in zip(checklist.items, verdicts, strict=True)]
+    needed = {item.name: item.prerequisites for item in checklist.items}
+    met = met_answers({each.item.name: each.judged for each in own}, needed)
+    least, greatest = (met_answers({each.item.name: each.possible[end] for each in own}, needed) for end in (0, 1))
+    results = []
+    for each in own:
+        name = each.item.name
+        answer, ends = met[name], (least[name], greatest[name])
+        reason: ItemReason | None = None
+        confidence = each.confidence if answer in {"yes", "no"} else None
+        if answer == "no" and each.judged != "no":
+            reason, confidence = "prerequisite", 0.0
+        elif answer is None:
+            reason = "prerequisite_unanswered" if each.judged == "yes" else each.verdict.unscored_reason or "no_match"
+        sure = (0.0, 1.0) if "na" in ends else each.possible_confidences
+        low, high = (one if end == mine else 0.0 for one, end, mine in zip(sure, ends, each.possible, strict=True))
+        results.append(
+            replace(
+                each,
+                answer=answer,
+                confidence=confidence,
+                reason=reason,
+                possible=ends,
+                possible_confidences=(low, high),
+            )
+        )
+    return tuple(results)
+
+
+def _own_result(item: ChecklistItem, verdict: Verdict, rules: VoteRules) -> ItemResult:
+    """Return the result of an item on its own question (yes is option 0), without regard to prerequisites.
+
+    A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
+    cover at least ``rules.min_mass``,
+
+    - a vote for yes with P(yes) / (P(yes) + P(no)) below 0.6 counts as a no under the panel's rule, and
+    - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
+      confidence, the mean of theirs, must be 0.6 or more too, so that no item is both a yes and ``unsure``.
+
+    A no stays a no at any probability: no vote said yes. Without log-probabilities the panel's rule alone decides.
+
+    Confidence: a vote whose log-probabilities cover at least ``rules.min_mass`` counts P(yes) / (P(yes) + P(no)), any
+    other one 1 or 0 for what it answers. They are averaged as all votes are: over the draws of an order, the orders of
+    a judge, and the judges (weighted where the panel's rule is ``weighted``). There is none for a single vote without
+    log-probabilities (one answer says nothing about how sure it is), and where draws could stop early, whose mean is
+    biased by that.
+    """
+    votes, earned = verdict.votes, _earned(verdict, rules)
+    weighs = (rules.scoring == "expected" or rules.panel_rule("binary") not in {"any", "unanimous"}) and any(
+        _sureness(vote, rules.min_mass) is not None for vote in votes
     )
-    if all(each.answer is not None and each.verdict.bounds is None for each in results):
-        return results
-    return _as_they_could_be(results, rules)
+    scored, stopped = [vote for vote in votes if vote.scored], stopped_early(votes)
+    mean = _mean_verdict(votes, rules) if scored and (weighs or not stopped) else None
+    center = None if mean is None else mean.aggregated_value
+    sure = (0.0, 1.0) if mean is None or center is None else mean.bounds or (center, center)
 
+    def earns(value: float | None, confidence: float | None) -> Answer:
+        if value is None or value <= 0.5:
+            return "no"
+        return confident_answer(confidence) if weighs and confidence is not None else "yes"
 
-def _as_they_could_be(results: Sequence[ItemResult], rules: VoteRules) -> tuple[ItemResult, ...]:
-    """Return the results with what they would be if every vote that was not read had said no, and yes."""
-    needed = {result.item.name: result.item.prerequisites for result in results}
-    answers = {result.item.name: possible_answers(result.verdict, rules=rules) for result in results}
-    least, greatest = (met_answers({name: each[end] for name, each in answers.items()}, needed) for end in (0, 1))
-    found = []
-    for result in results:
-        name = result.item.name
-        ends = least[name], greatest[name]
-        sure = (0.0, 1.0) if "na" in ends else possible_confidences(result.verdict, rules=rules)
-        failed = [met != own for met, own in zip(ends, answers[name], strict=True)]
-        low, high = (0.0 if fails else one for fails, one in zip(failed, sure, strict=True))
-        found.append(replace(result, possible=ends, possible_confidences=(low, high)))
-    return tuple(found)
-
-
-def _item_result(
-    item: ChecklistItem, verdict: Verdict, judged: Answer | None, answer: Answer | None, rules: VoteRules
-) -> ItemResult:
-    reason: ItemReason | None = None
-    confidence = verdict_confidence(verdict, rules=rules) if answer in {"yes", "no"} else None
-    if answer == "no" and judged != "no":
-        reason, confidence = "prerequisite", 0.0
-    elif answer is None:
-        reason = "prerequisite_unanswered" if judged == "yes" else verdict.unscored_reason or "no_match"
-    return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason, judged)
+    answer: Answer | None = None
+    if verdict.na:
+        answer = "na"
+    elif verdict.value is not None:
+        answer = earns(earned.value, center)
+    possible: tuple[Answer, Answer] = ("no", "yes") if answer is None else (answer, answer)
+    if earned.bounds is not None and not verdict.na:
+        possible = (earns(earned.bounds[0], sure[0]), earns(earned.bounds[1], sure[1]))
+    return ItemResult(
+        item=item,
+        verdict=verdict,
+        answer=answer,
+        judged=answer,
+        confidence=None if stopped or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)) else center,
+        covered_mass=verdict_covered_mass(verdict),
+        possible=possible,
+        possible_confidences=sure,
+    )
 
 
 def met_answers(
@@ -175,43 +225,6 @@ def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
     return None if own is None or None in needed else "yes"
 
 
-def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Answer | None:
-    """Return the answer that a verdict on a yes/no question gives (yes is option 0); None when it is unscored.
-
-    A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
-    cover at least ``rules.min_mass``,
-
-    - a vote for yes with P(yes) / (P(yes) + P(no)) below 0.6 counts as a no under the panel's rule, and
-    - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
-      confidence, the mean of theirs, must be 0.6 or more too, so that no item is both a yes and ``unsure``.
-
-    A no stays a no at any probability: no vote said yes. Without log-probabilities the panel's rule
-    alone decides.
-    """
-    if verdict.na:
-        return "na"
-    if verdict.value is None:
-        return None
-    if (_earned(verdict, rules).value or 0.0) <= 0.5:
-        return "no"
-    mean = _mean_verdict(verdict.votes, rules).aggregated_value if _weighs_probabilities(verdict, rules) else None
-    return "yes" if mean is None else confident_answer(mean)
-
-
-def possible_answers(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[Answer, Answer]:
-    """Return the answers if every unscored vote had said no, and if every one had said yes."""
-    answer = verdict_answer(verdict, rules=rules)
-    bounds = _earned(verdict, rules).bounds
-    if bounds is None or answer == "na":
-        return ("no", "yes") if answer is None else (answer, answer)
-    means = possible_confidences(verdict, rules=rules) if _weighs_probabilities(verdict, rules) else bounds
-    low, high = (
-        confident_answer(mean) if bound > 0.5 and means is not bounds else "yes" if bound > 0.5 else "no"
-        for bound, mean in zip(bounds, means, strict=True)
-    )
-    return low, high
-
-
 def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
     """Return the verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
     if rules.scoring == "expected":  # which counts the probabilities themselves
@@ -231,46 +244,11 @@ def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
     return rules.aggregate(votes, _asked_of(votes))
 
 
-def _weighs_probabilities(verdict: Verdict, rules: VoteRules) -> bool:
-    """Return whether the rule weighs all votes, and log-probabilities say how sure one of them is."""
-    if rules.scoring != "expected" and rules.panel_rule("binary") in {"any", "unanimous"}:
-        return False
-    return any(_sureness(vote, rules.min_mass) is not None for vote in verdict.votes)
-
-
 def _sureness(vote: Vote, min_mass: float) -> float | None:
     """Return the probability of yes among yes and no of a scored vote; None if its log-probabilities do not tell."""
     if not vote.scored or vote.probabilities is None or not _is_covered(vote, min_mass):
         return None
     return relative_confidence(vote.probabilities[YES], vote.probabilities[NO])
-
-
-def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> float | None:
-    """Compute the probability of yes according to the votes on a yes/no question (yes is option 0).
-
-    A vote whose log-probabilities cover at least ``rules.min_mass`` counts P(yes) / (P(yes) + P(no)), any other one 1
-    or 0 for what it answers. They are averaged as all votes are: over the draws of an order, the orders of a judge, and
-    the judges (weighted where the panel's rule is ``weighted``). Without log-probabilities that is the share of yes.
-
-    Returns:
-        The mean; None if no vote is scored, for a single vote without log-probabilities (one answer says nothing
-        about how sure it is), and where draws could stop early, whose mean is biased by that.
-    """
-    scored = [vote for vote in verdict.votes if vote.scored]
-    if stopped_early(verdict.votes) or not scored or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)):
-        return None
-    return _mean_verdict(verdict.votes, rules).aggregated_value
-
-
-def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[float, float]:
-    """Return the confidence if all unscored votes were no, and if all were yes; [0, 1] where it is missing."""
-    if stopped_early(verdict.votes) or not any(vote.scored for vote in verdict.votes):
-        return (0.0, 1.0)
-    mean = _mean_verdict(verdict.votes, rules)
-    if mean.bounds is not None:
-        return mean.bounds
-    value = mean.aggregated_value
-    return (0.0, 1.0) if value is None else (value, value)
 
 
 def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
@@ -290,6 +268,7 @@ _ITEMS: Mapping[bool, Criterion] = {
 }
 """The options of an item, without NA and with it."""
 
+_MET: Mapping[str | None, float] = {"yes": 1.0, "no": 0.0}
 YES, NO = 0, 1
 
 
@@ -424,12 +403,8 @@ def score_items(
             unanswered item, and every unscored vote on an item that is answered, counts so; prerequisites are looked
             at after that. For any values of the missing answers, each score lies between these two.
     """
-    ends = [result.possible for result in items]
-    if end is None or all(each is None for each in ends):
-        answers, confidences = [result.answer for result in items], [result.confidence for result in items]
-    else:
-        answers = [None if each is None else each[end] for each in ends]
-        confidences = [result.possible_confidences[end] for result in items]
+    answers = [result.answer if end is None else result.possible[end] for result in items]
+    confidences = [result.confidence if end is None else result.possible_confidences[end] for result in items]
     weights = [result.item.weight for result in items]
     score = score_answers(answers, weights, confidences=confidences, primary=primary)
     stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)

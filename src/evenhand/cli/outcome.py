@@ -17,8 +17,7 @@ from evenhand.options import Options, option
 
 if TYPE_CHECKING:
     from evenhand.cli.jobs import Job
-    from evenhand.report.gates import CheckedCondition, CheckReport
-    from evenhand.report.summaries import Summary
+    from evenhand.report.gates import CheckedCondition, CheckReport, Summary
 
 EXIT_CHECK_FAILED: Final = 3
 MOST_UNSCORED: Final = 0.1
@@ -52,7 +51,7 @@ class Checks(Options):
                 Condition.parse(text)
         for form, file in self.formats:
             if form != "table":
-                from evenhand.report.summaries import check_format  # noqa: PLC0415 - seconds of import
+                from evenhand.report.gates import check_format  # noqa: PLC0415 - seconds of import
 
                 check_format(form)
             if file is not None and form in {"table", "github"}:
@@ -96,17 +95,17 @@ def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedConditio
 
 def write_formats(summary: Summary, checks: Checks) -> str:
     """Write the formats that go to files, and to the step of GitHub Actions; return the format to print."""
-    from evenhand.report import summaries  # noqa: PLC0415 - seconds of import
+    from evenhand.report import gates  # noqa: PLC0415 - seconds of import
 
     printed = "table"
     for form, file in checks.formats:
         if form == "github":
-            summaries.append_to_step(summary)
+            gates.append_to_step(summary)
         elif file is None:
             printed = form
         else:
             with written_whole(file) as temporary:
-                temporary.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+                temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
     return printed
 
 
@@ -129,22 +128,21 @@ def end(
     Raises:
         InvalidInputError: A condition that names what the result does not have; the result is printed all the same.
     """
-    from evenhand.report import summaries  # noqa: PLC0415 - seconds of import
-    from evenhand.report.gates import CheckReport  # noqa: PLC0415 - as above
+    from evenhand.report import gates  # noqa: PLC0415 - seconds of import
 
-    checks, report = checks or NOTHING, CheckReport(tuple(unscored))
+    checks, report = checks or NOTHING, gates.CheckReport(tuple(unscored))
     try:
         report = check_result(result, checks, unscored)
     finally:
-        summary = summaries.Summary(result, report)
+        summary = gates.Summary(result, report)
         printed = write_formats(summary, checks)
         tables = (result, *([report] if checks.require and report.conditions else []), *written)
         if printed != "table":
-            say(summaries.WRITERS[printed](summary), saved=saved)
+            say(gates.WRITERS[printed](summary), saved=saved)
             for line in written:
                 complain(line)
         elif ("github", None) in checks.formats:
-            say(summaries.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
+            say(gates.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
         else:
             say(*tables, saved=saved)
     for each in report.failed:

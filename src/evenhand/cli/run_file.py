@@ -117,10 +117,16 @@ def _check_conditions(job: Job, rows: Sequence[Mapping[str, Any]]) -> None:
     """
     from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - seconds of import
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
-    from evenhand.report.gates import check_before_run  # noqa: PLC0415 - as above
+    from evenhand.report.gates import CORRECTED, check_before_run  # noqa: PLC0415 - as above
     from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
 
+    for text in job.conditions:
+        if CORRECTED in text:
+            raise InvalidInputError(
+                f"the condition {text!r} is on a corrected score: save the result with --out, and give the condition to "
+                "evenhand correct, with the design by which the labelled rows were chosen"
+            )
     ranges: dict[str, tuple[float, float]] = {}
     if isinstance(job, WinratesJob):
         ranges = {"winrate": (0.0, 1.0)}
@@ -230,7 +236,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
         table = evenhand.run("run.yaml", limit=20)
     """
     file = RunFile.read(path)
-    from evenhand.report.summaries import Summary  # noqa: PLC0415 - seconds of import
+    from evenhand.report.gates import Summary  # noqa: PLC0415 - seconds of import
 
     file = RunFile.read(path)
     job = file.job.settled(given, file)

@@ -137,10 +137,10 @@ class Budget:
 
     No call leaves unless what was spent and the most that it, and every call under way, may cost are within
     ``max_cost``; its real cost counts once that is known. A vote begins only where the calls that it is expected to
-    need are likely to fit, so that the votes begun are finished before others begin. Where replies have a token limit,
-    ``max_cost`` is not exceeded, as far as prices go. Without one, a judge's first call goes alone, and ``max_cost``
-    may be exceeded by the calls in flight, if their replies are more than twice as long as any before. A reply whose
-    usage the server did not report, or that is less than its texts have, is taken to cost the most that it can.
+    need fit, or where no other vote is under way. Where replies have a token limit, ``max_cost`` is not exceeded, as
+    far as prices go. Without one, a judge's first call goes alone, and ``max_cost`` may be exceeded by the calls in
+    flight, if their replies are more than twice as long as any before. A reply whose usage the server did not report,
+    or that is less than its texts have, is taken to cost the most that it can.
 
     Attributes:
         max_calls: None for no limit.
@@ -153,25 +153,18 @@ class Budget:
         stopped: Nothing more is launched.
         limited: There is a limit to keep.
         begun: Votes that have begun and not ended.
-        waiting: The number of them that wait for room, and hold nothing meanwhile.
-        turn: Held by the vote that may begin next.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        if max_calls is not None and max_calls < 0:
-            raise InvalidInputError(f"max_calls is {max_calls!r}; give a number of calls from 0, or None for no limit")
-        if max_cost is not None and not max_cost >= 0:
-            raise InvalidInputError(f"max_cost is {max_cost!r}; give US dollars from 0, or None for no limit")
         self.max_calls, self.max_cost = max_calls, max_cost
         self.launched = self.in_flight = 0
         self.cost = self.at_risk = 0.0
         self.stopped = False
         self.limited = max_calls is not None or max_cost is not None
-        self.begun = self.waiting = 0
+        self.begun = 0
         self._calls, self._dollars = 0, 0.0  # promised to votes that have begun, and to calls under way
         self._unpriced: str | None = None
         self._when_stopped: list[Callable[[], None]] = []
-        self.turn = asyncio.Lock()
         self._changed = asyncio.Event()
 
     def __repr__(self) -> str:
@@ -183,10 +176,6 @@ class Budget:
             None if self.max_calls is None else max(0, self.max_calls - self.launched),
             None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self.at_risk - self._dollars),
         )
-
-    def share(self, expected: int = 0) -> Share:
-        """Return the share of one vote that is expected to need this many calls. Every share is closed."""
-        return Share(self, expected)
 
     def stop(self) -> None:
         """Launch nothing more and refuse every vote that waits. For the thread of the event loop."""
@@ -207,13 +196,9 @@ class Budget:
         return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + ROUNDING)
 
     def promise(self, calls: int, dollars: float) -> None:
-        """Keep calls and dollars for a vote; negative numbers give them back."""
+        """Keep calls and dollars for a vote; negative numbers give them back, and votes that wait look again."""
         self._calls += calls
         self._dollars = max(0.0, self._dollars + dollars)
-        self.notify()
-
-    def notify(self) -> None:
-        """Let the votes that wait look again."""
         self._changed.set()
 
     async def changed(self) -> None:
@@ -260,68 +245,49 @@ class Budget:
 
 
 class Share:
-    """The calls and dollars that one vote may still spend.
+    """The calls and dollars that one vote, which is expected to need this many calls, may still spend.
 
-    It holds nothing while it waits, and is refused once no vote that has begun can give anything back.
+    Every share is closed.
     """
 
     __slots__ = ("_begun", "_budget", "_calls", "_dollars", "_expected", "_prices")
 
-    def __init__(self, budget: Budget, expected: int) -> None:
+    def __init__(self, budget: Budget, expected: int = 0) -> None:
         self._budget, self._expected = budget, expected
         self._calls, self._dollars, self._begun = 0, 0.0, False
         self._prices: Prices | None = None
 
     async def reserve(self, request: Request, prices: Prices | None) -> Hold:
-        """Reserve the next call, and when the vote begins those expected after it.
+        """Reserve the next call, and when the vote begins those expected after it, which may wait for other votes.
 
         Raises:
             BudgetExhaustedError: If there is no room for it, and none can come.
         """
-        budget = self._budget
+        budget, calls = self._budget, max(1, self._expected)
         if not budget.limited:
             return Hold(budget, 0.0, prices)
-        bound = 0.0 if prices is None else prices.bounds(request, 0)[0]
-        if self._calls < 1 or self._dollars < bound - ROUNDING:
-            self._give_back()
-            if self._begun:
-                budget.waiting += 1
-                budget.notify()
-                try:
-                    bound = await self._take(request, prices)
-                finally:
-                    budget.waiting -= 1
-            else:
-                async with budget.turn:
-                    bound = await self._take(request, prices)
-                    budget.begun += 1
-                    self._begun, self._prices = True, prices
-        if budget.stopped:
-            raise budget.refusal()
-        self._calls -= 1
-        self._dollars -= bound
-        return Hold(budget, bound, prices, held=True)
-
-    async def _take(self, request: Request, prices: Prices | None) -> float:
-        """Wait for room, and take it; return what the call may cost."""
-        budget, calls = self._budget, max(1, self._expected)
         while True:  # replies that came meanwhile have taught more
             bound, rest = (0.0, 0.0) if prices is None else prices.bounds(request, calls - 1)
-            untried = prices is not None and not prices.tried
-            may_begin = not budget.waiting and (prices is None or prices.sure or not untried or not budget.begun)
-            if (self._begun or may_begin) and budget.fits(calls, bound + rest):
+            tried = prices is None or prices.tried
+            if self._begun:
+                more = max(0, 1 - self._calls), max(0.0, bound - self._dollars)
+            elif budget.begun:
+                more = calls, bound + rest
+            else:  # this vote has what is left
+                most = calls if budget.max_calls is None else budget.max_calls - budget.launched
+                whole = tried or budget.fits(calls, bound + rest)
+                more = max(1, min(calls, most)), bound + (rest if whole else 0.0)
+            if budget.fits(*more) and (self._begun or not budget.begun or tried or (prices and prices.sure)):
                 break
-            if budget.begun <= budget.waiting:  # no vote can give anything back: this one has what is left
-                rest = 0.0 if untried or self._begun else rest
-                if not budget.fits(1, bound + rest):
-                    raise budget.refusal(bound, "" if prices is None else prices.limit)
-                if budget.max_calls is not None:
-                    calls = max(1, min(calls, budget.max_calls - budget.launched))
-                break
+            if self._begun or not budget.begun:
+                raise budget.refusal(bound, "" if prices is None else prices.limit)
             await budget.changed()
-        self._calls, self._dollars = calls, bound + rest
-        budget.promise(calls, bound + rest)
-        return bound
+        budget.promise(*more)
+        budget.begun += not self._begun
+        self._begun, self._prices = True, prices
+        self._calls += more[0] - 1
+        self._dollars += more[1] - bound
+        return Hold(budget, bound, prices, held=True)
 
     def skip(self) -> None:
         """Expect one call less: its reply is known, or it was made."""
@@ -329,18 +295,11 @@ class Share:
 
     def close(self) -> None:
         """End the vote, and give back what was not used."""
-        self._give_back()
-        if self._begun:
-            self._begun = False
-            self._budget.begun -= 1
-            self._budget.notify()
+        self._budget.begun -= self._begun
+        self._budget.promise(-self._calls, -self._dollars)
+        self._calls, self._dollars, self._begun = 0, 0.0, False
         if self._prices is not None:
             self._prices.tried = True
-
-    def _give_back(self) -> None:
-        if self._calls or self._dollars:
-            self._budget.promise(-self._calls, -self._dollars)
-            self._calls, self._dollars = 0, 0.0
 
 
 class Hold:

@@ -19,7 +19,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.batches import BatchJudge, BatchRecords
+from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget, Hold, Prices, Share
 from evenhand.engines.journal import (
     BEAT_SECONDS,
@@ -29,7 +29,6 @@ from evenhand.engines.journal import (
     describe_request,
     request_key,
 )
-from evenhand.engines.limits import tell
 from evenhand.errors import (
     BudgetExhaustedError,
     DataClassificationError,
@@ -60,29 +59,23 @@ def mock_mode() -> bool:
         InvalidInputError: If the variable is set to something that unitxt does not understand.
     """
     loaded = sys.modules.get("unitxt.settings_utils")
-    try:
+    with suppress(ValueError):  # unitxt's own words for a variable that it cannot read do not name it
         if loaded is not None:
             return bool(loaded.get_settings().mock_inference_mode)
-    except ValueError:  # unitxt's own words for a variable that it cannot read do not name it
-        pass
-    return _switch(MOCK_VARIABLE, on=("True",), off=("False",))
+    return _switch(MOCK_VARIABLE)
 
 
-def _switch(variable: str, *, on: tuple[str, ...], off: tuple[str, ...]) -> bool:
+def _switch(variable: str) -> bool:
     """Return whether an environment variable is switched on.
 
     Raises:
         InvalidInputError: If it is set to something else than a yes or a no.
     """
-    value = os.environ.get(variable)
-    folded = (value or "").strip().casefold()
-    accepted = [spelling.casefold() for spelling in on + off]
-    if value is not None and folded not in accepted:
-        listed = ", ".join(repr(spelling) for spelling in on + off if spelling)
-        raise InvalidInputError(
-            f"the environment variable {variable} is {value!r}; accepted: {listed}, or leave it unset"
-        )
-    return folded in accepted[: len(on)]
+    value = os.environ.get(variable, "")
+    folded = value.strip().casefold()
+    if folded not in {"1", "true", "0", "false", ""}:
+        raise InvalidInputError(f"the environment variable {variable} is {value!r}; accepted: True, False, 1, 0")
+    return folded in {"1", "true"}
 
 
 def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
@@ -97,7 +90,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
             f"the judge {judge_id!r} was not asked: unitxt's mock_inference_mode is on, and then no engine sends "
             f"anything and nothing is judged; switch it off ({MOCK_VARIABLE}=False) to judge"
         )
-    if offline or _switch(OFFLINE_VARIABLE, on=("1", "true"), off=("0", "false", "")):
+    if offline or _switch(OFFLINE_VARIABLE):
         how = "offline=True" if offline else f"{OFFLINE_VARIABLE}={os.environ.get(OFFLINE_VARIABLE)}"
         return OfflineError(
             f"the judge {judge_id!r} was not asked: {how} says that nothing is sent, and the journal holds no "
@@ -228,15 +221,15 @@ class JournalWriter:
         self._rows.append(row)
         await asyncio.shield(self._end_of_turn())
 
-    async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
+    async def claim(self, key: str, budget: Budget) -> Completion | None:
         """Return the reply that another asker got meanwhile, or None when the key is ours to ask for.
 
         Args:
             key: The key of the request.
-            check: Called while waiting for another asker; what it raises ends the waiting.
+            budget: Ends the waiting for another asker when it is stopped.
 
         Raises:
-            BudgetExhaustedError: If the journal cannot be used, so that the reply could not be recorded.
+            BudgetExhaustedError: If the budget was stopped, or the journal cannot be used to record the reply.
         """
         pause = FIRST_LOOK_SECONDS
         while True:
@@ -255,7 +248,8 @@ class JournalWriter:
             if (recorded := self.get(key)) is not None:
                 return recorded
             await asyncio.sleep(pause)
-            check()
+            if budget.stopped:
+                raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
             pause = min(LATER_LOOK_SECONDS, pause * 1.5)
 
     def release(self, key: str) -> None:
@@ -395,7 +389,16 @@ class Calls:
         limited = self._budget.max_cost is not None and self.budgeted
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
         if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
-            _check_batches(engine, journaled=journal is not None, limited=limited)
+            if journal is None:
+                raise InvalidInputError(
+                    "batch=True needs a journal, which keeps the names of the batches that were paid for: leave "
+                    "journal out, or name a file"
+                )
+            if limited and engine.most_reply_tokens is None:  # the first vote would be a batch of its own
+                raise InvalidInputError(
+                    "max_cost with batch=True needs to know how long a reply may be: give the engine its max_tokens, "
+                    "or limit the run with max_calls instead"
+                )
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
         self._most_replies = most_replies  # that are held so, the latest ones; None for all
@@ -416,11 +419,8 @@ class Calls:
         writing = nullcontext() if self._writer is None or not self.budgeted else self._writer.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, writing:
-            if self._withheld is None and self._writer is not None:
-                if isinstance(self.engine, BatchJudge):
-                    self.engine.keep_in(self._writer.journal)
-                else:
-                    self._tell_of_batches(self._writer.journal)
+            if isinstance(self.engine, BatchJudge) and self._withheld is None and self._writer is not None:
+                self.engine.keep_in(self._writer.journal)
             try:
                 yield
             except asyncio.CancelledError:
@@ -442,10 +442,6 @@ class Calls:
             return None
         return self._writer.journal.get(request_key(self._identity, describe_request(request)))
 
-    def within(self, share: Share) -> SharedCalls:
-        """Return these calls, launched on the places of one vote."""
-        return SharedCalls(self, share)
-
     async def complete(self, request: Request, share: Share | None = None) -> Completion:
         """Return the reply to one request, with what this share of the budget holds, or else with what is free.
 
@@ -463,7 +459,7 @@ class Calls:
             raise MockModeError(str(self._withheld))
         description = describe_request(request)
         key = request_key(self._identity, description)
-        own = share if share is not None else self._budget.share()
+        own = Share(self._budget) if share is None else share
         try:
             return await self._complete(key, description, request, own)
         finally:
@@ -477,7 +473,8 @@ class Calls:
             while (pending := self._pending.get(key)) is None:
                 recorded = self._replies.get(key) if self._writer is None else self._writer.get(key)
                 if recorded is not None:
-                    self._learn(request, recorded)
+                    if self._prices is not None:
+                        self._prices.learn(request, recorded)
                     return recorded
                 if self._withheld is not None:
                     raise type(self._withheld)(str(self._withheld))
@@ -490,27 +487,35 @@ class Calls:
                 hold, self._pending[key] = None, task
                 task.add_done_callback(lambda task: task.cancelled() or task.exception())  # its waiters may be gone
                 return await asyncio.shield(task)
-            return await _shared(pending)
         finally:
             if hold is not None:
                 hold.release()
+        try:
+            completion = await asyncio.shield(pending)
+        except (EngineError, WithheldError) as error:  # which the other asker counts
+            failure = copy(error)
+            failure.attempts = failure.lost = 0
+            failure.at_risk = 0.0
+            raise failure from error
+        return completion.model_copy(update={"cached": True})
 
     async def _call(self, key: str, description: str, request: Request, hold: Hold) -> Completion:
+        writer = self._writer
         try:
-            if self._writer is None:
+            if writer is None:
                 completion = await self._ask(request, hold)
                 if len(self._replies) == self._most_replies:
                     del self._replies[next(iter(self._replies))]
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
-            recorded = await self._writer.claim(key, self._check_budget)
+            recorded = await writer.claim(key, self._budget)
             if recorded is not None:
                 return recorded
             try:
                 completion = await self._ask(request, hold)
-                await self._writer.record(Row.of(key, self._identity, description, completion))
+                await writer.record(Row.of(key, self._identity, description, completion))
             except BaseException:
-                self._writer.release(key)
+                writer.release(key)
                 raise
             return completion
         finally:
@@ -520,49 +525,28 @@ class Calls:
     async def _ask(self, request: Request, hold: Hold) -> Completion:
         hold.launch()
         self.launched += 1
+        request.again = hold.again
         try:
-            request.again = hold.again
             completion = await self.engine.complete(request)
-        except EngineError as error:
+        except (EngineError, BudgetExhaustedError) as error:  # what it risked is counted
+            hold.settle(None, may_be_billed=isinstance(error, EngineError) and error.may_be_billed)
+            most = error.attempts if isinstance(error, EngineError) else hold.attempts
+            error.attempts = min(most, hold.attempts)  # without connections that were not made
+            error.lost, error.at_risk = hold.lost, hold.at_risk
             if isinstance(error, FatalEngineError):
                 self._fatal = self._fatal or error
-            hold.settle(None, may_be_billed=error.may_be_billed)
-            error.attempts = min(error.attempts, hold.attempts)  # without connections that were not made
-            error.lost, error.at_risk = hold.lost, hold.at_risk
             if isinstance(self._fatal, UnreachableError):
                 self.away = self._fatal
                 self._budget.stop()
             raise
-        except BudgetExhaustedError as error:  # what it risked is counted
-            hold.settle(None)
-            error.attempts, error.lost, error.at_risk = hold.attempts, hold.lost, hold.at_risk
-            raise
         except BaseException:  # such as a run that is cancelled
             hold.settle(None, may_be_billed=True)
             raise
-        self._learn(request, completion)
+        if self._prices is not None:
+            self._prices.learn(request, completion)
         hold.settle(completion)
         sent = {"attempts": hold.attempts, "lost": hold.lost, "at_risk": hold.at_risk}
         return completion.model_copy(update=sent)
-
-    def _learn(self, request: Request, completion: Completion) -> None:
-        if self._prices is not None:
-            self._prices.learn(request, completion)
-
-    def _tell_of_batches(self, journal: Journal) -> None:
-        """Report the open batches of an earlier run with this engine, whose requests are bought again one at a time."""
-        with suppress(JournalError):  # which ends the run when a reply is looked for
-            requests = sum(each.requests for each in BatchRecords(journal).all("WHERE identity = ?", self._identity))
-            if requests:
-                tell(
-                    f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
-                    "those that this run needs are bought again, unless a run with batch=True collects them first"
-                )
-
-    def _check_budget(self) -> None:
-        """Stop waiting for another process's reply when the run is stopped."""
-        if self._budget.stopped:
-            raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
 
     async def _wind_up(self, grace: float) -> None:
         if not self._pending:
@@ -589,33 +573,3 @@ class SharedCalls:
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request; see :meth:`Calls.complete`."""
         return await self.calls.complete(request, self.share)
-
-
-def _check_batches(engine: BatchJudge, *, journaled: bool, limited: bool) -> None:
-    """Refuse what would lose batches that were paid for, or would send a first vote in a batch of its own.
-
-    Raises:
-        InvalidInputError: If it is so.
-    """
-    if not journaled:
-        raise InvalidInputError(
-            "batch=True needs a journal, which keeps the names of the batches that were paid for: leave journal out, "
-            "or name a file"
-        )
-    if limited and engine.most_reply_tokens is None:
-        raise InvalidInputError(
-            "max_cost with batch=True needs to know how long a reply may be: give the engine its max_tokens, or limit "
-            "the run with max_calls instead"
-        )
-
-
-async def _shared(pending: asyncio.Task[Completion]) -> Completion:
-    """Return the reply that another asker is waiting for, or raise the same failure; the other asker counts it."""
-    try:
-        completion = await asyncio.shield(pending)
-    except (EngineError, WithheldError) as error:
-        failure = copy(error)
-        failure.attempts = failure.lost = 0
-        failure.at_risk = 0.0
-        raise failure from error
-    return completion.model_copy(update={"cached": True})

@@ -1,8 +1,8 @@
-"""The agreement of judges and people: of raters with each other, and of verdicts with gold labels.
+"""The agreement of judges and people: of raters with each other, and of verdicts with gold labels, with its tables.
 
-:func:`all_pairs` and :func:`panels` compare raters, :func:`compare_labels` compares verdicts with labels, and the
-results that rest on it add what their data allow: :func:`summarize_votes` the scores of recorded votes,
-:func:`compare_with_gold` rates of each option and correlations.
+:func:`all_pairs` and :func:`panels` compare raters, and :func:`compare_labels` compares verdicts with labels.
+:func:`summarize_votes` adds the scores of recorded votes, and :func:`compare_with_gold` rates per option and
+correlations.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+from types import SimpleNamespace
+from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -20,15 +21,23 @@ from evenhand.criteria import Scale as ScaleName
 from evenhand.data.cells import NO_VERDICT, is_abstention
 from evenhand.data.plain import number_of
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent, format_range
-from evenhand.results.measures import Kind, Measure, known, measure, measures_of
+from evenhand.numbers import (
+    Missing,
+    format_count,
+    format_interval,
+    format_level,
+    format_number,
+    format_percent,
+    format_range,
+)
+from evenhand.results.measures import Column, Line, measure, measure_at, measures_table, score_cell
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval
 from evenhand.statistics.agreement import (
     ALPHA_METRICS,
-    Agreement,
     Correlations,
+    OptionRates,
     ValueErrors,
     accuracy,
     balanced_accuracy,
@@ -46,6 +55,7 @@ from evenhand.votes import Verdict, Vote
 Result = TypeVar("Result")
 RaterKind = Literal["judge", "human"]
 TIE = 0.5
+OPTION_RATES = ("precision", "recall", "f1")
 
 
 def defined(statistic: Callable[[], Result]) -> Result | Missing:
@@ -120,14 +130,9 @@ class Scale:
         return self.kind in {"ordinal", "pairwise"}
 
     @property
-    def places(self) -> range:
-        """The places of all options, used or not."""
-        return range(len(self.labels))
-
-    @property
     def ratings(self) -> tuple[float | None, ...]:
         """Per option what it is in an agreement where NA is missing: a value or level if options have an order."""
-        places: Sequence[float | None] = self.places
+        places: Sequence[float | None] = range(len(self.labels))
         if self.ordinal:
             scored = [value for value, level in zip(self.values, self.levels, strict=True) if level is not None]
             places = self.levels if None in scored else self.values
@@ -144,10 +149,6 @@ class Scale:
             return len(self.labels) - 1
         return verdict.selected_index
 
-    def as_places(self, indices: Iterable[int | None]) -> FloatArray:
-        """Make an array of places of options, NaN where nothing was selected."""
-        return as_array(indices)
-
     def as_values(self, places: FloatArray) -> FloatArray:
         """Look up values, NaN where nothing, NA or an option without a value was selected."""
         return _look_up(self.values, places)
@@ -156,12 +157,12 @@ class Scale:
         """Look up what agreement beyond chance is computed from, NaN where nothing or NA was selected."""
         return _look_up(self.ratings, places)
 
-    def alpha(self, ratings: FloatArray, **drawn: Unpack[Drawing]) -> Agreement | Missing:
+    def alpha(self, ratings: FloatArray, **drawn: Unpack[Drawing]) -> Interval | Missing:
         """Compute Krippendorff's alpha of ratings, (n_instances, n_raters), by the metric that belongs to the scale."""
         metric = ALPHA_METRICS[self.kind]
         return defined(lambda: krippendorff_alpha(ratings, metric=metric, categories=self.categories, **drawn))
 
-    def kappa(self, first: FloatArray, second: FloatArray, **drawn: Unpack[Drawing]) -> Agreement | Missing:
+    def kappa(self, first: FloatArray, second: FloatArray, **drawn: Unpack[Drawing]) -> Interval | Missing:
         """Compute Cohen's kappa of two raters' ratings: quadratic-weighted where the options have an order."""
         weights: Literal["quadratic"] | None = "quadratic" if self.ordinal else None
         return defined(lambda: cohen_kappa(first, second, weights=weights, categories=self.categories, **drawn))
@@ -204,8 +205,8 @@ class LabelAgreement:
     num_compared: int = measure("count")
     accuracy: Interval | Missing = measure("share", always=True)
     adjacent_accuracy: Interval | Missing | None = measure("share", always=True)
-    cohen_kappa: Agreement | Missing = measure("number", always=True)
-    quadratic_weighted_kappa: Agreement | Missing | None = measure("number", always=True)
+    cohen_kappa: Interval | Missing = measure("number", always=True)
+    quadratic_weighted_kappa: Interval | Missing | None = measure("number", always=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,12 +231,16 @@ class PanelAgreement:
     Attributes:
         name: ``judges``, ``humans`` or ``judges and humans``.
         raters: Their names.
+        metric: The distance of two options for alpha: ``nominal``, ``ordinal`` or ``interval``.
+        num_instances: Instances that at least two of them rated.
         krippendorff_alpha: At the criterion's level of measurement; abstentions and NA are missing.
     """
 
     name: str
     raters: tuple[str, ...]
-    krippendorff_alpha: Agreement | Missing
+    metric: str
+    num_instances: int
+    krippendorff_alpha: Interval | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +253,7 @@ class Comparison(LabelAgreement):
         accuracy_if_unscored_1: The same if they were right.
         labels: Of rows and columns of the confusion matrix; the last stands for what is missing.
         confusion_matrix: Rows are the right labels, columns verdicts; the cells add up to all instances.
+        errors: The errors of scores against the values of the right labels, in their units; None if not measured.
     """
 
     num_references: int = measure("count")
@@ -255,6 +261,15 @@ class Comparison(LabelAgreement):
     accuracy_if_unscored_1: float | Missing = measure("share")
     labels: tuple[str, ...]
     confusion_matrix: tuple[tuple[int, ...], ...]
+    errors: ValueErrors | Missing | None = None
+
+    def notes_on_unscored(self) -> tuple[str, ...]:
+        """Say how far unscored verdicts could move the accuracy, if there are any."""
+        least, most = self.accuracy_if_unscored_0, self.accuracy_if_unscored_1
+        if self.num_compared >= self.num_references or isinstance(least, Missing) or isinstance(most, Missing):
+            return ()
+        limits = f"{format_percent(least)} to {format_percent(most)}"
+        return (f"Accuracy if every instance without a verdict were wrong or right: {limits}.",)
 
 
 def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
@@ -268,7 +283,7 @@ def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn
         "num_compared": int((~np.isnan(truth) & ~np.isnan(judged)).sum()),
         "accuracy": defined(lambda: accuracy(truth, judged, level=level)),
         "adjacent_accuracy": defined(lambda: accuracy(*near, within=1, level=level)) if ordinal else None,
-        "cohen_kappa": defined(lambda: cohen_kappa(truth, judged, categories=scale.places, **drawn)),
+        "cohen_kappa": defined(lambda: cohen_kappa(truth, judged, categories=range(len(scale.labels)), **drawn)),
         "quadratic_weighted_kappa": scale.kappa(*rated, **drawn) if ordinal else None,
     }
 
@@ -302,7 +317,7 @@ def missing_label(labels: Sequence[str]) -> str:
 
 def all_pairs(raters: Sequence[Rater], scale: Scale, **drawn: Unpack[Drawing]) -> tuple[RaterPair, ...]:
     """Compare every two raters: humans and judges, then humans, then judges; in each part in the order given."""
-    places = [(rater, scale.as_places(rater.selected)) for rater in raters]
+    places = [(rater, as_array(rater.selected)) for rater in raters]
     humans = [each for each in places if each[0].kind == "human"]
     judges = [each for each in places if each[0].kind == "judge"]
     pairs = [*product(humans, judges), *combinations(humans, 2), *combinations(judges, 2)]
@@ -325,15 +340,54 @@ def panels(raters: Sequence[Rater], scale: Scale, **drawn: Unpack[Drawing]) -> t
     if humans and judges:
         groups["judges and humans"] = [*judges, *humans]
 
-    def alpha(members: Sequence[Rater]) -> Agreement | Missing:
-        places = np.column_stack([scale.as_places(member.selected) for member in members])
-        return scale.alpha(scale.as_ratings(places), **drawn)
+    found = []
+    for name, members in groups.items():
+        if len(members) > 1:
+            ratings = scale.as_ratings(np.column_stack([as_array(member.selected) for member in members]))
+            rated = int(((~np.isnan(ratings)).sum(axis=1) >= 2).sum())
+            names = tuple(member.name for member in members)
+            found.append(PanelAgreement(name, names, ALPHA_METRICS[scale.kind], rated, scale.alpha(ratings, **drawn)))
+    return tuple(found)
 
-    return tuple(
-        PanelAgreement(name, tuple(member.name for member in members), alpha(members))
-        for name, members in groups.items()
-        if len(members) > 1
+
+def pairs_of_raters_table(
+    title: str, pairs: Sequence[RaterPair], panels: Sequence[PanelAgreement], notes: Sequence[str], *, level: float
+) -> TextTable:
+    """Make a table with a row per pair, and the agreement of all beneath it."""
+    columns = [
+        Column("n", "num_compared"),
+        Column(f"same option [{format_level(level)}]", "accuracy"),
+        Column("Cohen's kappa", "cohen_kappa"),
+    ]
+    if any(pair.adjacent_accuracy is not None for pair in pairs):
+        columns += [
+            Column("within one level", "adjacent_accuracy"),
+            Column("quadratic-weighted kappa", "quadratic_weighted_kappa"),
+        ]
+    rows = {(f"{pair.first} – {pair.second}", f"{pair.kinds[0]}–{pair.kinds[1]}"): pair for pair in pairs}
+    notes_on_alpha: list[str] = []
+    for panel in panels:
+        alpha = panel.krippendorff_alpha
+        of = f"Krippendorff's alpha of the {len(panel.raters)} {panel.name}"
+        if isinstance(alpha, Missing):
+            notes_on_alpha.append(f"{of}: undefined: {alpha.reason}.")
+        else:
+            notes_on_alpha.append(f"{of} ({panel.metric}, {panel.num_instances} instances): {format_interval(alpha)}.")
+    reasons: dict[str, list[str]] = {}
+    for pair in pairs:
+        if isinstance(pair.cohen_kappa, Missing):
+            reasons.setdefault(pair.cohen_kappa.reason, []).append(f"{pair.first} – {pair.second}")
+    undefined = [f"No kappa for {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return measures_table(
+        title, ("raters", "kind"), rows, columns, (*notes_on_alpha, *undefined, *notes), kind="raters"
     )
+
+
+def labels_table(title: str, compared: Comparison) -> TextTable:
+    """Make the table of a confusion matrix; its last label stands for what is missing."""
+    matrix = zip(compared.labels, compared.confusion_matrix, strict=True)
+    rows = tuple((label, *map(format_count, counts)) for label, counts in matrix)
+    return TextTable(title=title, headers=("", *compared.labels), rows=rows, kind="confusion")
 
 
 def recorded_verdict(
@@ -341,17 +395,6 @@ def recorded_verdict(
 ) -> Verdict:
     """Aggregate the recorded votes on one instance; `NO_VERDICT` where no judge was asked."""
     return aggregate(votes, criterion, rule, weights=weights) if votes else NO_VERDICT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoteComparison(Comparison):
-    """Verdicts on recorded votes against the references.
-
-    Attributes:
-        errors: The errors of the aggregated values against the values of the references.
-    """
-
-    errors: ValueErrors | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,13 +415,13 @@ class VoteSummary:
     """
 
     scores: ScoreSummary
-    krippendorff_alpha: Agreement | Missing = measure("number", always=True)
+    krippendorff_alpha: Interval | Missing = measure("number", always=True)
     num_votes: int = measure("count")
     num_abstentions: int = measure("count")
     num_out_of_scale: int = measure("count")
     num_na_votes: int = measure("count")
     selections: tuple[tuple[str, int], ...]
-    comparison: VoteComparison | Missing = measure("number", name="")
+    comparison: Comparison | Missing = measure("number", name="")
     level: float
 
 
@@ -402,8 +445,8 @@ def summarize_votes(
     selected = [verdict.selected_index for verdict in verdicts]
     places = np.full((len(verdicts), max((len(verdict.votes) for verdict in verdicts), default=0)), np.nan)
     for row, verdict in enumerate(verdicts):  # those of instances with fewer votes than others are missing
-        places[row, : len(verdict.votes)] = scale.as_places(vote.selected_index for vote in verdict.votes)
-    truth = scale.as_places([None] * len(verdicts) if references is None else references)
+        places[row, : len(verdict.votes)] = as_array(vote.selected_index for vote in verdict.votes)
+    truth = as_array([None] * len(verdicts) if references is None else references)
     values = as_array(verdict.aggregated_value for verdict in verdicts)
     return VoteSummary(
         scores=summarize(verdicts, [criterion.score_range] * len(verdicts), level=level),
@@ -415,29 +458,104 @@ def summarize_votes(
         selections=tuple((label, selected.count(place)) for place, label in enumerate(scale.labels)),
         comparison=Missing("no instance has a reference")
         if np.isnan(truth).all()
-        else VoteComparison(
+        else Comparison(
             errors=defined(lambda: value_errors(scale.as_values(truth), values, level=level, bounds=scale.bounds)),
-            **compare_labels(truth, scale.as_places(selected), scale, **drawn),
+            **compare_labels(truth, as_array(selected), scale, **drawn),
         ),
         level=float(level),
     )
 
 
+_SUMMARY: Final = (
+    Line("aggregated score", "scores", score_cell),
+    Line("agreement with the verdict", "scores.agreement", "share"),
+    Line("Krippendorff's alpha", "krippendorff_alpha", "number"),
+    Line("instances", "scores.num_instances", "count"),
+    Line("clusters", "scores.num_clusters", "count"),
+    Line("no score", "scores.num_unscored", "count"),
+    Line("NA", "scores.num_na", "count"),
+    Line("votes", "num_votes", "count"),
+    Line("unscored votes", "scores.unscored_counts.unscored_votes", "count"),
+    Line("abstentions", "num_abstentions", "count"),
+)
+_LABELS: Final = (
+    Line("accuracy", "accuracy", "share"),
+    Line("within one level", "adjacent_accuracy", "share"),
+    Line("Cohen's kappa", "cohen_kappa", "number"),
+    Line("quadratic-weighted kappa", "quadratic_weighted_kappa", "number"),
+)
+_COUNTS: Final = (Line("references", "num_references", "count"), Line("compared", "num_compared", "count"))
+_ERRORS: Final = (
+    Line("root mean square error", "errors.root_mean_square", "score"),
+    Line("mean absolute error", "errors.mean_absolute", "score"),
+    Line("bias", "errors.bias", "difference"),
+)
+_CORRELATIONS: Final = (
+    Line("Pearson's r", "pearson", "number"),
+    Line("Spearman's rho", "spearman", "number"),
+    Line("Kendall's tau-b", "kendall", "number"),
+    Line("pairs in the right order", "pair_accuracy", "share"),
+)
+
+
+def measured_table(
+    title: str,
+    lines: Iterable[tuple[Line, object]],
+    notes: Sequence[str],
+    *,
+    level: float,
+    kind: str,
+    errors: bool = False,
+) -> TextTable:
+    """Make a table with a row per measure, and say beneath it why measures are missing.
+
+    Args:
+        title: The title.
+        lines: The measures, each with the result that has it.
+        notes: Further notes.
+        level: The level of the intervals.
+        kind: The kind of the table.
+        errors: Show standard errors too.
+    """
+    rows: list[tuple[str, ...]] = []
+    reasons: dict[str, list[str]] = {}
+    for line, result in lines:
+        found, cell = measure_at(result, line.path), line.cell(result)
+        if cell is None:
+            continue
+        if isinstance(found, Missing):
+            reasons.setdefault(found.reason, []).append(line.name)
+        error = format_number(getattr(found, "standard_error", None), digits=3)
+        rows.append((line.name, cell, error) if errors else (line.name, cell))
+    limits = format_level(level)
+    headers = ("measure", f"estimate [{limits}]", "standard error") if errors else ("measure", f"value [{limits}]")
+    undefined = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return TextTable(title, headers, tuple(rows), (*notes, *undefined), kind)
+
+
+def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -> TextTable:
+    """Make the table of recorded votes: one measure per row."""
+    scores, compared = summary.scores, summary.comparison
+    lines: list[tuple[Line, object]] = [
+        (line, summary) for line in _SUMMARY if line.name != "clusters" or scores.num_clusters
+    ]
+    for label, number in summary.selections:
+        lines.append((Line(f"selected {label!r}", "number", "count"), SimpleNamespace(number=number)))
+    further: list[str] = []
+    if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
+        further.append("The options selected have no values, so there is no score.")
+    elif scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
+        limits = format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)
+        further.append(f"Score if every unscored vote were the lowest or the highest level: {limits}.")
+    if not isinstance(compared, Missing):
+        lines += [(line, compared) for line in (*_COUNTS, *_LABELS, *(_ERRORS if compared.errors else ()))]
+        further += compared.notes_on_unscored()
+    return measured_table(title, lines, (*further, *notes), level=summary.level, kind="scores")
+
+
 NO_GOLD = "no row has a gold label: name their column when judging, or give numbers, against_gold(gold=…)"
 ARE_NUMBERS = Missing("the gold is numbers and not labels")
 NOT_GROUPED = Missing("the rows are not grouped: give groups=…")
-_COUNTS = {"num_compared", "num_references", "num_clusters", "accuracy_if_unscored_0", "accuracy_if_unscored_1"}
-_ERRORS: Mapping[str, Kind] = {"root_mean_square": "score", "mean_absolute": "score", "bias": "difference"}
-_NAMES = {
-    "root_mean_square": "root mean square error",
-    "mean_absolute": "mean absolute error",
-    "cohen_kappa": "Cohen's kappa",
-    "pearson": "Pearson's r",
-    "spearman": "Spearman's rho",
-    "kendall": "Kendall's tau-b",
-    "pair_accuracy": "pairs in the right order",
-}
-_WITHIN = "within_groups_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,61 +596,6 @@ class JudgedRow:
         return ("instance", self.instance) if self.cluster is None else self.cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionComparison:
-    """One option of the judge against the same of the gold labels; see :class:`OptionRates`.
-
-    Attributes:
-        label: The label of the option.
-        num_gold: Rows with this gold label, and a verdict.
-        num_judged: Rows with this verdict, and a gold label.
-        precision: Of the verdicts, the share that is right.
-        recall: Of the gold labels, the share that is found.
-        f1: The harmonic mean of both.
-    """
-
-    label: str
-    num_gold: int
-    num_judged: int
-    precision: Interval | Missing = measure("share")
-    recall: Interval | Missing = measure("share")
-    f1: Interval | Missing = measure("share")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreComparison:
-    """Correlations of the judge's scores with gold scores; see :class:`~evenhand.statistics.agreement.Correlations`.
-
-    Attributes:
-        pearson: The product-moment correlation.
-        spearman: The correlation of ranks.
-        kendall: Kendall's tau-b.
-        pair_accuracy: Of the pairs that gold orders, the share that the judge orders the same way, ties counting half.
-        num_groups: Groups over which the correlations are averaged; None for one of all rows.
-        num_ordered_groups: Groups with a pair that gold orders.
-    """
-
-    pearson: Interval | Missing = measure("number")
-    spearman: Interval | Missing = measure("number")
-    kendall: Interval | Missing = measure("number")
-    pair_accuracy: Interval | Missing = measure("share")
-    num_groups: int | None = None
-    num_ordered_groups: int | None = None
-
-    @classmethod
-    def of(cls, found: Correlations) -> Self:
-        """Take the correlations, with the reason for those that are undefined."""
-        where = "" if found.num_groups is None else " in every group"
-        gold = f"the gold scores are all the same{where}"
-        constant = f"the gold scores or the judge's are all the same{where}"
-        return cls(
-            **{name: known(getattr(found, name), constant) for name in ("pearson", "spearman", "kendall")},
-            pair_accuracy=known(found.pair_accuracy, gold),
-            num_groups=found.num_groups,
-            num_ordered_groups=found.num_ordered_groups,
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class GoldComparison(Comparison, PrintedTables):
     """The result of ``table.against_gold()``. Each estimate has ``low``, ``high`` and a ``standard_error``.
@@ -542,48 +605,36 @@ class GoldComparison(Comparison, PrintedTables):
         num_clusters: The number of units of the intervals: the rows or their clusters.
         balanced_accuracy: The mean recall of the gold labels that occur.
         options: Precision, recall and F1 of each option.
-        overall: Correlations over all rows.
+        overall: Correlations of scores over all rows.
         within_groups: The same averaged within groups.
-        errors: Root mean square error, mean absolute error and bias of scores, in their units.
         parameters: Level, resamples and seed of the intervals.
     """
 
     title: str
-    num_clusters: int = measure("count")
-    balanced_accuracy: Interval | Missing = measure("share")
-    options: tuple[OptionComparison, ...]
-    overall: ScoreComparison | Missing = measure("number", name="")
-    within_groups: ScoreComparison | Missing = measure("number")
-    errors: ValueErrors | Missing
+    num_clusters: int
+    balanced_accuracy: Interval | Missing
+    options: tuple[OptionRates, ...]
+    overall: Correlations | Missing
+    within_groups: Correlations | Missing
     parameters: Mapping[str, Any]
 
-    def measures(self) -> Iterator[Measure]:
-        """Yield every estimate of the table, under its name."""
-        yield from (each for each in measures_of(self) if each.name not in _COUNTS)
-        for name, kind in _ERRORS.items():
-            yield Measure(name, self.errors if isinstance(self.errors, Missing) else getattr(self.errors, name), kind)
+    def _lines(self) -> Iterator[tuple[Line, object]]:
+        """Yield the measures, each with the result that has it."""
+        yield from ((line, self) for line in (*_LABELS, Line("balanced accuracy", "balanced_accuracy", "share")))
+        yield from ((line._replace(path=f"overall.{line.path}"), self) for line in _CORRELATIONS)
+        for line in _CORRELATIONS:
+            yield line._replace(name=f"within groups: {line.name}", path=f"within_groups.{line.path}"), self
+        yield from ((line, self) for line in _ERRORS)
         for option in self.options:
             if option.num_gold + option.num_judged:
-                yield from (replace(each, name=f"{each.name} of {option.label}") for each in measures_of(option))
+                yield from ((Line(f"{name} of {option.label}", name, "share"), option) for name in OPTION_RATES)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return a row for each measure."""
-        reasons: dict[str, list[str]] = {}
-        rows, notes, spread = [], list(self._notes()), True
-        for each in self.measures():
-            short = each.name.removeprefix(_WITHIN)
-            name = _NAMES.get(short, short.replace("_", " ")) or "correlations"
-            name = name if short == each.name else f"within groups: {name}"
-            if isinstance(each.value, Missing):
-                reasons.setdefault(each.value.reason, []).append(name)
-            error = getattr(each.value, "standard_error", None)
-            spread &= error is not None or isinstance(each.value, Missing)
-            rows.append((name, str(each), format_number(error, digits=3)))
-        if not spread:
-            notes.append("Without a standard error: the sample has no spread, or too few clusters.")
-        headers = ("measure", f"estimate [{format_level(self.parameters['level'])}]", "standard error")
-        unknown = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
-        return (TextTable(self.title, headers, tuple(rows), (*notes, *unknown), "measures"),)
+        level = self.parameters["level"]
+        return (
+            measured_table(self.title, self._lines(), tuple(self._notes()), level=level, kind="measures", errors=True),
+        )
 
     def _notes(self) -> Iterator[str]:
         clusters = f" of {format_count(self.num_clusters, 'cluster')}"
@@ -591,13 +642,8 @@ class GoldComparison(Comparison, PrintedTables):
         yield f"{compared} compared of {format_count(self.num_references)} with gold."
         if not self.num_references:
             yield NO_GOLD[0].upper() + NO_GOLD[1:] + "."
-        least, most = self.accuracy_if_unscored_0, self.accuracy_if_unscored_1
-        if self.num_compared < self.num_references and not isinstance(least, Missing) and not isinstance(most, Missing):
-            yield (
-                f"Accuracy if all without a verdict were wrong or right: {format_percent(least)} or "
-                f"{format_percent(most)}."
-            )
-        if isinstance(within := self.within_groups, ScoreComparison):
+        yield from self.notes_on_unscored()
+        if isinstance(within := self.within_groups, Correlations):
             groups = format_count(within.num_groups or 0, "group")
             ordered = format_count(within.num_ordered_groups or 0)
             yield (
@@ -655,10 +701,10 @@ def compare_with_gold(
     return GoldComparison(
         title=title,
         num_clusters=len({row.together for row, choice in zip(kept, chosen, strict=True) if choice is not None}),
-        overall=defined(lambda: ScoreComparison.of(correlations(truth, judged, level=over))),
+        overall=defined(lambda: correlations(truth, judged, level=over)),
         within_groups=NOT_GROUPED
         if grouped is None
-        else defined(lambda: ScoreComparison.of(correlations_within(truth, judged, grouped, level=over))),
+        else defined(lambda: correlations_within(truth, judged, grouped, level=over)),
         errors=Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")
         if outside
         else defined(lambda: value_errors(truth, judged, level=over, bounds=scale.bounds)),
@@ -704,22 +750,11 @@ def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: AN
 def _of_labels(rows: Sequence[JudgedRow], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
     """Compute the fields that compare labels."""
     truth, judged = as_array(row.gold_label for row in rows), as_array(row.selected for row in rows)
-    rates = defined(lambda: option_rates(truth, judged, len(scale.labels), level=drawn["level"]))
-    options = [
-        OptionComparison(
-            label=label,
-            num_gold=found.num_true,
-            num_judged=found.num_judged,
-            precision=known(found.precision, f"no verdict is {label!r}"),
-            recall=known(found.recall, f"no gold label is {label!r}"),
-            f1=known(found.f1, f"neither a verdict nor a gold label is {label!r}"),
-        )
-        for label, found in zip(scale.labels, rates or (), strict=False)
-    ]
+    rates = defined(lambda: option_rates(truth, judged, scale.labels, level=drawn["level"]))
     return {
         **compare_labels(truth, judged, scale, **drawn),
         "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, **drawn)),
-        "options": tuple(options),
+        "options": rates or (),
     }
 
 

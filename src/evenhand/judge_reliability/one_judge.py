@@ -10,9 +10,9 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Final, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -29,16 +29,19 @@ from evenhand.judge_reliability.against_people import (
     all_pairs,
     as_array,
     compare_labels,
+    labels_table,
+    pairs_of_raters_table,
     panels,
 )
-from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade
-from evenhand.numbers import Missing, format_count
+from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
 from evenhand.question import response_label
-from evenhand.results.measures import UnscoredCounts, known
+from evenhand.results.measures import Line, Remark, UnscoredCounts, known, table_rows
+from evenhand.results.notes import unscored_note
+from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import VoteColumns
-from evenhand.scoring import count_readings, count_replies
+from evenhand.scoring import count_readings, count_replies, readings_note
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.agreement import Agreement, Calibration, calibration, confusion_matrix
+from evenhand.statistics.agreement import Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
@@ -49,6 +52,7 @@ from evenhand.statistics.consistency import (
     position_bias,
     repetition_stability,
 )
+from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
@@ -246,7 +250,7 @@ class PeopleComparison(Comparison):
 
     vote_accuracy: Interval | Missing
     all_orders_right: Interval | Missing
-    krippendorff_alpha: Agreement | Missing
+    krippendorff_alpha: Interval | Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,23 +266,6 @@ class JudgesAgreement:
     criterion: str
     pairs: tuple[RaterPair, ...]
     all_judges: PanelAgreement
-
-
-@dataclass(frozen=True, slots=True)
-class TwoGraded:
-    """The Grade Score of a judge of two systems: see `evenhand.modes.grade_scores.Grading`.
-
-    Attributes:
-        grade_score: Mean over the questions; 1 chooses the same system wherever it stands, 0 the same place.
-        chance_corrected: The same less what a random judge reaches: 0 is chance.
-        answered: Share of the votes that chose one.
-        chance: The scores of a random judge.
-    """
-
-    grade_score: Interval
-    chance_corrected: Interval
-    answered: Interval
-    chance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +291,7 @@ class CriterionReliability:
         spread: Mean standard deviation of the values of a prompt's draws.
         flips: Label of an option -> how often it is abandoned in another order.
         grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
+        chance_corrected_grade_score: The same less what a random judge reaches: 0 is chance.
         verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
             of two that were assessed.
         verbosity_given_people: The same with people's preference held fixed too.
@@ -328,7 +316,8 @@ class CriterionReliability:
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
     flips: Mapping[str, OptionFlips] | Missing
-    grade_score: TwoGraded | Missing
+    grade_score: Interval | Missing
+    chance_corrected_grade_score: Interval | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: PeopleComparison | Missing
@@ -337,28 +326,6 @@ class CriterionReliability:
     resamples: int
     seed: int
     num_clusters: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceReliability:
-    """One judge, asked in one way for the best of the candidates in all their rotations.
-
-    Attributes:
-        criterion: The criterion of the best candidate.
-        prompt: The prompt's name.
-        grading: The Grade Score and what it rests on, without the single instances.
-        unrelated: What a candidate of another instance changes; None if there was none among the candidates.
-    """
-
-    criterion: str
-    prompt: str
-    grading: Grading
-    unrelated: UnrelatedEffect | None = None
-
-    @property
-    def judge_id(self) -> str:
-        """The id of the judge."""
-        return self.grading.judge_id
 
 
 def criterion_reliability(
@@ -423,7 +390,7 @@ def criterion_reliability(
         repetition=repetition,
         spread=spread,
         flips=_flips(asked, categories, level),
-        grade_score=_grade_score_of_two(asked, categories, level, seed),
+        **_grade_scores_of_two(asked, categories, level),
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
         people=compare_with_people(asked, categories, **drawing),
@@ -581,26 +548,31 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> dict
     return dict(zip(labels, option_flips(selections, len(labels), level=over), strict=True))
 
 
-def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
-    """Return the Grade Score of the candidates chosen in each rotation of the first draw; a tie chooses none."""
-    if not categories.compares:
-        return Missing("an assessment chooses among options, not among candidates")
-    if len({question.instance for question in asked}) < len(asked):
-        return Missing("there are more than two systems: the best of all of them is asked for to score these")
+def _grade_scores_of_two(asked: Sequence[Asked], categories: Categories, level: Level) -> dict[str, Interval | Missing]:
+    """Return the Grade Score of exactly two systems from the first draw, and the same corrected for chance.
+
+    Of two rotations the Grade Score is 1 if both choose the same system and 0 if both choose the same place, and a
+    random judge reaches a half. A question without two choices has no score.
+    """
     firsts = [[question.draws.get(0, {}).get(order) for order in ((0, 1), (1, 0))] for question in asked]
-    shown = [[vote for vote in votes if vote is not None] for votes in firsts]
-    if not shown or any(len(votes) < 2 for votes in shown):
-        return Missing("not every question was shown in both orders: leave check_positional_bias on")
-    candidates = {FIRST: FIRST, SECOND: SECOND}  # a tie names none
-    sides = [
-        [vote.model_copy(update={"selected_index": candidates.get(categories.of_vote(vote))}) for vote in votes]
-        for votes in shown
-    ]
+    reason = "the Grade Score is undefined: no question has the answers that it needs"
+    scores: list[float | None] = []
+    if not categories.compares:
+        reason = "an assessment chooses among options, not among candidates"
+    elif len({question.instance for question in asked}) < len(asked):
+        reason = "there are more than two systems: the best of all of them is asked for to score these"
+    elif not firsts or any(vote is None for votes in firsts for vote in votes):
+        reason = "not every question was shown in both orders: leave check_positional_bias on"
+    else:
+        chosen = [[categories.of_vote(vote) for vote in votes if vote is not None] for votes in firsts]
+        scores = [float(one == other) if {one, other} <= {FIRST, SECOND} else None for one, other in chosen]
     over = IntervalLevel.of(level).over([question.together for question in asked])
-    found = grade(sides, shown[0][0].judge_id, level=over, seed=seed)
-    if not (found.grade_score and found.chance_corrected and found.answered and found.chance):
-        return Missing("the Grade Score is undefined: no question has the answers that it needs")
-    return TwoGraded(found.grade_score, found.chance_corrected, found.answered, found.chance)
+    corrected = [None if score is None else 2 * score - 1 for score in scores]
+    found = {"grade_score": (scores, 0.0), "chance_corrected_grade_score": (corrected, -1.0)}
+    return {
+        name: (mean_score_interval(values, over, least) if scores else None) or Missing(reason)
+        for name, (values, least) in found.items()
+    }
 
 
 class Meeting(NamedTuple):
@@ -713,8 +685,8 @@ def compare_with_people(
 
     def places(questions: Sequence[Asked]) -> tuple[FloatArray, FloatArray]:
         return (
-            scale.as_places(question.label for question in questions),
-            scale.as_places(categories.of_verdict(question.verdict) for question in questions),
+            as_array(question.label for question in questions),
+            as_array(categories.of_verdict(question.verdict) for question in questions),
         )
 
     votes, draws = [], []
@@ -762,3 +734,137 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Lev
     right = [float(categories.of_vote(vote) == question.label) for question, vote in labelled]
     over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
     return calibration(stated, right, bins=BINS, level=over)
+
+
+_TASTE: Final = ("longer responses are preferred", "shorter responses are preferred", "no preference for length shown")
+_DOUBLE: Final = "win_probability_at_double"
+LINES: Final = (
+    Line("parse rate", "replies.parse_rate", "share"),
+    Line("  votes", "replies.unscored_counts.votes", "count"),
+    Line("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),
+    Line("  unscored verdicts", "replies.unscored_counts.unscored_verdicts", "count"),
+    Line("  re-asks", "replies.num_reasks", "count"),
+    Line("position consistency", "position.position_consistency", "share"),
+    Line("  pairs of votes checked", "position.n_checked", "count"),
+    Line("  pairs with one selection only", "position.n_lone", "count"),
+    Line("  preference fairness (− first, + second)", "position.preference_fairness", "difference"),
+    Line(
+        "  inconsistent towards the first",
+        "position.first_shown_share",
+        "share",
+        0.5,
+        ("what is shown first gains", "what is shown second gains", "no preference for a place shown"),
+        "position.p_value",
+    ),
+    Line("  p of no preference", "position.p_value", "p_value"),
+    Line("repeated draws agree", "repetition.pair_agreement", "share"),
+    Line("  share of the mode", "repetition.mode_share", "share"),
+    Line("spread of draws", "spread", partial(format_interval, digits=3)),
+    Line("Grade Score", "grade_score", "number"),
+    Line(
+        "  corrected for chance",
+        "chance_corrected_grade_score",
+        "number",
+        0.0,
+        ("better than a random judge", "below what a random judge reaches", "not distinguishable from a random judge"),
+    ),
+    Line("wins at twice the length", f"verbosity.{_DOUBLE}", "share", 0.5, _TASTE),
+    Line("  log-odds for each e-fold", "verbosity.slope", "difference"),
+    Line("wins at twice the length given people's choice", f"verbosity_given_people.{_DOUBLE}", "share", 0.5, _TASTE),
+    Line("verdicts as people", "people.accuracy", "share"),
+    Line("  single votes", "people.vote_accuracy", "share"),
+    Line("  right in every order", "people.all_orders_right", "share"),
+    Line("  Cohen's kappa", "people.cohen_kappa", "number"),
+    Line("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", "number"),
+    Line("  Krippendorff's alpha", "people.krippendorff_alpha", "number"),
+    Line(
+        "overconfidence",
+        "confidences.overconfidence",
+        "difference",
+        0.0,
+        ("the judge is overconfident", "the judge is underconfident", "no over- or underconfidence shown"),
+    ),
+    Line("  calibration error", "confidences.expected_calibration_error", "number"),
+    Line("  Brier score", "confidences.brier", "number"),
+    Line("calls", "replies.usage.calls", "count"),
+    Line("  from the journal", "replies.usage.cached", "count"),
+    Line("  tokens", "replies.usage", lambda usage: format_count(usage.prompt_tokens + usage.completion_tokens)),
+    Line("  cost", "replies.usage.cost", "money"),
+)
+"""The measures of a judge on a criterion. A line that no judge has is left out of a table."""
+
+
+def findings(report: CriterionReliability) -> tuple[Remark, ...]:
+    """Say which effects the measures of a judge on a criterion show, and why a measure has no number."""
+    return tuple(filter(None, (line.remark(report, report.level) for line in LINES)))
+
+
+def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
+    """Make the table of how far the judges agree on one criterion."""
+    title = f"How far the judges agree on {agreement.criterion!r}"
+    return pairs_of_raters_table(title, agreement.pairs, (agreement.all_judges,), (), level=level)
+
+
+def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
+    """Make all tables on one criterion: the measures of all judges, their flips, and a matrix for each judge.
+
+    Args:
+        results: One per judge, all on the same criterion.
+    """
+    first, level = results[0], format_level(results[0].level)
+    judges = tuple(result.judge_id for result in results)
+    clusters = "" if first.num_clusters is None else f" of {format_count(first.num_clusters, 'cluster')}"
+    rows = table_rows(LINES, *results)
+    measures = TextTable(
+        kind="measures",
+        title=(
+            f"{'Comparisons' if first.mode == 'compare' else 'Assessments'} on {first.criterion!r}: "
+            f"{format_count(first.num_questions, 'question')} on {format_count(first.num_instances, 'instance')}"
+            f"{clusters}, {format_count(first.num_samples, 'draw')} of each prompt"
+        ),
+        headers=(f"measure [{level}]", *judges),
+        rows=tuple(row for row in rows if set(row[1:]) != {MISSING}),
+        notes=tuple(
+            f"{result.judge_id}: {note}" if len(results) > 1 else note
+            for result in results
+            for note in _notes_on_judge(result)
+        ),
+    )
+    tables = [measures]
+    if labels := next((list(result.flips) for result in results if result.flips), []):
+        columns = [
+            [f"{format_share(each.flip_rate)} of {format_count(each.n_selected)}" for each in result.flips.values()]
+            if result.flips
+            else [MISSING] * len(labels)
+            for result in results
+        ]
+        tables.append(
+            TextTable(
+                kind="flips",
+                title=f"How often an option of {first.criterion!r} is abandoned in another order",
+                headers=(f"option [{level}]", *judges),
+                rows=tuple(zip(labels, *columns, strict=True)),
+            )
+        )
+    for result in results:
+        if not isinstance(result.people, Missing):
+            title = f"What people chose on {result.criterion!r} (rows) and the verdicts of {result.judge_id} (columns)"
+            tables.append(labels_table(title, result.people))
+    return tuple(tables)
+
+
+def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
+    said = findings(result)
+    yield from (f"{found.measure} {found.text}." for found in said if found.measured)
+    if unmeasured := [f"{found.measure} ({found.text})" for found in said if not found.measured]:
+        yield f"Not measured: {'; '.join(unmeasured)}."
+    yield from unscored_note(result.replies.unscored_counts)
+    yield from readings_note([result.replies.readings])
+    if result.num_missing:
+        were = "was" if result.num_missing == 1 else "were"
+        yield f"{format_count(result.num_missing, 'question')} {were} not asked, as a response is missing."
+    if not isinstance(result.people, Missing) and result.num_questions > result.num_instances:
+        yield (
+            f"The intervals of kappa and alpha take the {format_count(result.num_questions)} questions as independent; "
+            "those that share an instance may not be."
+        )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +18,29 @@ from numpy.typing import ArrayLike
 from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
-from evenhand.numbers import Missing, format_level, format_percent
+from evenhand.numbers import Missing, format_level, format_percent, format_range
 from evenhand.options import NEEDS_ALL_DRAWS
-from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
+from evenhand.results.measures import (
+    Column,
+    Measure,
+    known,
+    measure,
+    measures_of,
+    measures_table,
+    score_entries,
+)
+from evenhand.results.render import TextTable
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.agreement import Agreement, percent_agreement
+from evenhand.statistics.agreement import percent_agreement
 from evenhand.statistics.consistency import NOT_ASKED, greatest_unseen_share, repetition_stability
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
+
+MOST_BY_JUDGE: Final = 4
+"""The most cells of a table that lists the judges of a panel one by one."""
 
 ENOUGH_DRAWS = 5
 """The number of draws from which on no caution is given."""
@@ -92,7 +104,7 @@ class PairReport:
 
     first: str
     second: str
-    kappa: Agreement | Missing
+    kappa: Interval | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +143,8 @@ class PanelReport:
     num_planned: int | Missing = measure("count", name="num_votes_planned")
     num_left_out: int | Missing = measure("count", name="num_votes_left_out")
     agreement: Interval | Missing = measure("share")
-    percent_agreement: Agreement | Missing = measure("share")
-    alpha: Agreement | Missing = measure("number", name="krippendorff_alpha")
+    percent_agreement: Interval | Missing = measure("share")
+    alpha: Interval | Missing = measure("number", name="krippendorff_alpha")
     effective: EffectiveJudges | Missing
     correlated: Literal["scores", "errors"]
     judges: tuple[JudgeReport, ...]
@@ -170,10 +182,6 @@ class PanelReport:
         """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
         shown = [score_entries(each.name, each, with_intervals=with_intervals) for each in self.measures()]
         return {name: number for entries in shown for name, number in entries.items()}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
-        return {**plain(self), "undefined": dict(self.undefined)}
 
 
 def panel_report(
@@ -238,9 +246,7 @@ def panel_report(
     whole = [rule.of_panel(verdict.votes) for verdict in verdicts]
     own = {name: [rule.of_judge(_votes_of(name, verdict)) for verdict in verdicts] for name in names}
     judges = tuple(_judge_report(name, verdicts, (own[name], whole), rule, level) for name in names)
-    places = [
-        scale.as_places(None if each is None else scale.place_of(each) for each in alone) for alone in own.values()
-    ]
+    places = [as_array(None if each is None else scale.place_of(each) for each in alone) for alone in own.values()]
     selections = scale.as_ratings(np.column_stack(places)) if names else np.empty((len(verdicts), 0))
     scores = np.column_stack([_scores(alone) for alone in own.values()]) if names else selections
     right = None if reference is None else as_array(reference)
@@ -514,3 +520,49 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
         for place, draws in enumerate(cells.values()):
             table[row, place, : len(draws)] = draws
     return table
+
+
+def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, level: float) -> tuple[TextTable, ...]:
+    """Make the table of whole panels and, where there are few cells, that of the judges; nothing without reports.
+
+    Args:
+        reports: ``((system, criterion), report)``.
+        level: The level of the intervals.
+    """
+    if not reports:
+        return ()
+    on_errors = all(report.correlated == "errors" for _, report in reports)
+
+    def kappas(report: PanelReport) -> str:
+        found = [pair.kappa.estimate for pair in report.pairs if isinstance(pair.kappa, Interval)]
+        return format_range(min(found, default=None), max(found, default=None))
+
+    columns: tuple[Column, ...] = (
+        Column("votes", "num_votes"),
+        Column("left out", "num_left_out"),
+        Column(f"agreement [{format_level(level)}]", "agreement"),
+        Column("alpha", "alpha"),
+        Column("kappas", kappas),
+        Column("effective judges" if on_errors else "effective votes", "effective.effective"),
+    )
+    notes = list(dict.fromkeys(note for _, report in reports for note in report.notes))
+    if left_out := sum(report.num_left_out or 0 for _, report in reports):
+        made = sum(report.num_votes for _, report in reports)
+        notes.append(f"Of the {made + left_out} draws of the full grid {left_out} were not made.")
+    few = len(reports) <= MOST_BY_JUDGE
+    notes += [] if few else ["Judge by judge: table.panel(system, criterion)."]
+    labels, title = ("system", "criterion"), "What the votes say about the judges"
+    panels = measures_table(title, labels, reports, columns, notes, kind="panel")
+    if not few:
+        return (panels,)
+    judges = {(*cell, judge.judge_id): judge for cell, report in reports for judge in report.judges}
+    columns = (
+        Column("score", "mean"),
+        Column("equal draws", "stability.same_option"),
+        Column("spread", "stability.spread"),
+        Column("flips", "stability.flip_rate"),
+        Column("score without it", "change_without"),
+    )
+    said = "The last column is the score of the panel without the judge, less that of the whole panel."
+    notes = [said] if any(judge.change_without for judge in judges.values()) else []
+    return panels, measures_table("Judge by judge", (*labels, "judge"), judges, columns, notes, kind="judges")

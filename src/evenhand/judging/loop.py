@@ -21,8 +21,8 @@ from typing import Any, Final, overload
 
 from evenhand.aggregation.verdict import Levels, draws_are_settled
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls, JournalWriter
+from evenhand.engines.budget import Budget, Share
+from evenhand.engines.calls import Calls, JournalWriter, SharedCalls
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     EvenhandError,
@@ -77,8 +77,8 @@ class Run:
         limited = calls.budgeted and budget.limited
         expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet)) if limited else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
-            share = budget.share(expected) if limited else None
-            asked = calls if share is None else calls.within(share)
+            share = Share(budget, expected) if limited else None
+            asked = calls if share is None else SharedCalls(calls, share)
             try:
                 votes = await sheet.ask(self.flow, task.order, sample, asked, weight)
             finally:

@@ -1,9 +1,9 @@
-"""The alternative annotator test on the labels of judges and people, with its result in words."""
+"""The alternative annotator test on the labels of judges and people, with its result as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column, set_aside
@@ -27,7 +27,6 @@ from evenhand.statistics import Interval
 from evenhand.statistics.agreement import (
     FEWEST_INSTANCES,
     AnnotatorComparison,
-    Similarity,
     alternative_annotator,
     leave_one_out_alignment,
 )
@@ -43,20 +42,20 @@ FEW: Final = (
     "annotator labelled too: label 50 to 100 instances, with three annotators each."
 )
 
-Scoring = Literal["exact", "rmse"] | Similarity
+Scoring = Literal["exact", "rmse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The labels of a judge and the annotators for the same instances.
+class JointLabels:
+    """The labels of a judge and of the annotators for the same instances.
 
     Attributes:
-        judge: Its name.
-        criterion: The criterion; empty if there is one.
-        labels: The labels of the judge, None if it said nothing.
-        people: Annotator -> labels, None if there is none.
-        scoring: The similarity of two labels.
-        clusters: The cluster of each instance; empty where they do not depend on each other.
+        judge: The name of the judge.
+        criterion: The criterion; empty if there is only one.
+        labels: The labels of the judge, None where it has none.
+        people: Annotator -> labels, None where there is none.
+        scoring: The measure of how near two labels are.
+        clusters: The cluster of each instance; empty where instances are independent.
     """
 
     judge: str
@@ -72,19 +71,17 @@ class StandIn:
     """The test result of one judge.
 
     Attributes:
-        judge: Its name.
-        criterion: The criterion; empty if there is one.
+        names: The judge, and the criterion where there are several.
         people: The names of the annotators.
-        passed: Whether it may, or why that cannot be said.
+        passed: Whether it may stand in, or why that is unknown.
         winning_rate: The share of annotators that it outdoes; ω.
         advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
         num_instances: Instances with labels of two annotators or more.
-        num_silent: Those of them on which the judge said nothing: it loses them.
+        num_silent: Those of them without a label of the judge: it loses them.
         annotators: The judge against each of the people.
     """
 
-    judge: str
-    criterion: str
+    names: tuple[str, ...]
     people: tuple[str, ...]
     passed: bool | Missing
     winning_rate: float | None = measure("number")
@@ -94,19 +91,9 @@ class StandIn:
     annotators: tuple[AnnotatorComparison, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The judge, and the criterion where there are several."""
-        return (self.judge, *([self.criterion] if self.criterion else []))
-
-    @property
     def answer(self) -> str:
-        """Yes, no, or that it cannot be said."""
-        return "cannot be said" if isinstance(self.passed, Missing) else "yes" if self.passed else "no"
-
-    @property
-    def num_outdone(self) -> str:
-        """The number of annotators that the judge outdoes."""
-        return f"{sum(each.outdone for each in self.annotators)} of {len(self.annotators)}"
+        """Yes, no, or unknown."""
+        return "unknown" if isinstance(self.passed, Missing) else "yes" if self.passed else "no"
 
 
 @dataclass(frozen=True)
@@ -115,14 +102,14 @@ class StandInTest(PrintedTables):
 
     Attributes:
         judges: One per judge and criterion.
-        parameters: ε, the false discovery rate, the level of intervals, and how near two labels are.
+        parameters: ε, the false discovery rate, the level of intervals, and the measure of how near labels are.
     """
 
     judges: tuple[StandIn, ...]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any]
 
     def __getitem__(self, judge: str) -> StandIn:
-        found = [each for each in self.judges if judge in ("/".join(each.names), each.judge)]
+        found = [each for each in self.judges if judge in ("/".join(each.names), each.names[0])]
         if len(found) != 1:
             raise InvalidInputError(
                 f"there is no test named {judge!r}; tests are named {['/'.join(each.names) for each in self.judges]!r}"
@@ -134,25 +121,22 @@ class StandInTest(PrintedTables):
         labels, level = ("judge", "criterion")[: len(self.judges[0].names)], format_level(self.parameters["level"])
         epsilon, alpha = format_number(self.parameters["epsilon"]), format_percent(self.parameters["alpha"])
         meaning = (
-            f"ε = {epsilon} is what the judge is given in advance for being cheaper: an annotator is outdone unless it "
-            f"leads by {epsilon} or more. ω is the share of annotators outdone, by tests with a false discovery rate "
-            f"of {alpha} (Benjamini and Yekutieli); {format_number(LEAST_WINNING_RATE)} or more is asked for. ρ "
+            f"ε = {epsilon} is the advantage of the judge for being cheaper: an annotator is outdone unless it leads "
+            f"by {epsilon} or more. ω is the share of annotators outdone, by tests with a false discovery rate of "
+            f"{alpha} (Benjamini and Yekutieli); a judge needs {format_number(LEAST_WINNING_RATE)} or more. ρ "
             "compares judges."
         )
         unknown = [(each.names, each.passed) for each in self.judges if isinstance(each.passed, Missing)]
-        notes = [
-            meaning,
-            *(f"Whether {' on '.join(names)} may stand in cannot be said: {why.reason}." for names, why in unknown),
-        ]
+        notes = [meaning, *(f"Whether {' on '.join(of)} may stand in is unknown: {why.reason}." for of, why in unknown)]
         if any(each.num_silent for each in self.judges):
-            notes.append("Where a judge said nothing and the annotators did, it counts as farther from them.")
+            notes.append("Where only a judge has no label, it counts as farther from the annotators.")
         judges = measures_table(
             "May the judge stand in for annotators?",
             labels,
             [(each.names, each) for each in self.judges],
             (
                 Column("passes", lambda each: each.answer),
-                Column("outdoes", lambda each: each.num_outdone),
+                Column("outdoes", lambda each: f"{sum(own.outdone for own in each.annotators)} of {len(each.people)}"),
                 Column("ω", "winning_rate"),
                 Column(f"ρ [{level}]", "advantage"),
                 Column("instances", "num_instances"),
@@ -161,27 +145,26 @@ class StandInTest(PrintedTables):
             notes,
             kind="judges",
         )
-        untested = any(own.p_value is None for each in self.judges for own in each.annotators)
-        compared = measures_table(
+        compared = {
+            (*each.names, name): own
+            for each in self.judges
+            for name, own in zip(each.people, each.annotators, strict=True)
+        }
+        return judges, measures_table(
             "The judge against each annotator, by how near each is to the others",
             (*labels, "annotator"),
-            [
-                ((*each.names, name), own)
-                for each in self.judges
-                for name, own in zip(each.people, each.annotators, strict=True)
-            ],
+            compared,
             (
-                Column("instances", lambda own: format_count(own.num_instances)),
+                Column("instances", "num_instances"),
                 Column(f"judge at least as near [{level}]", lambda own: format_share(own.advantage)),
                 Column("judge leads by", lambda own: format_number(own.lead, signed=True)),
                 Column("p", lambda own: format_p_value(own.p_value)),
                 Column("p (BY)", lambda own: format_p_value(own.adjusted_p_value)),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
-            [FEW] if untested else [],
+            [FEW] if any(own.p_value is None for own in compared.values()) else [],
             kind="annotators",
         )
-        return judges, compared
 
     def __repr__(self) -> str:
         return f"<StandInTest of {format_count(len(self.judges), 'judge')}>\n{self}"
@@ -202,12 +185,14 @@ def check_epsilon(epsilon: object) -> float:
         return float(epsilon)
     recommended = ", ".join(f"{value} for {name} annotators ({name!r})" for name, value in EPSILONS.items())
     raise InvalidInputError(
-        f"epsilon is {epsilon!r}; state how much the judge is given in advance for being cheaper, from 0 to below 1. "
+        f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1. "
         f"The authors of the test recommend {recommended}"
     )
 
 
-def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: float, interval: str) -> StandInTest:
+def stand_in_test(
+    tested: Sequence[JointLabels], *, epsilon: float, alpha: float, level: float, interval: str
+) -> StandInTest:
     """Test every judge.
 
     Raises:
@@ -215,23 +200,20 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
     """
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
-    scorings = dict.fromkeys(each.scoring if isinstance(each.scoring, str) else "similarity" for each in said)
-    parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval, "scoring": list(scorings)}
-    tested = []
-    for each in said:
-        over = IntervalLevel(level, each.clusters or None, interval)
+    judges = []
+    for each in tested:
         alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
+        over = IntervalLevel(level, each.clusters or None, interval)
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
         comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
         passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
         if len(each.people) < FEWEST_ANNOTATORS:
-            passed = Missing(f"the test asks for {FEWEST_ANNOTATORS} annotators or more, a group to represent")
+            passed = Missing(f"the test needs {FEWEST_ANNOTATORS} annotators or more, a group to represent")
         elif any(own.p_value is None for own in found.annotators):
             passed = Missing("not every annotator could be compared with the judge; see below")
-        tested.append(
+        judges.append(
             StandIn(
-                judge=each.judge,
-                criterion=each.criterion,
+                names=(each.judge, each.criterion) if each.criterion else (each.judge,),
                 people=tuple(each.people),
                 passed=passed,
                 winning_rate=found.winning_rate,
@@ -241,23 +223,24 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
                 annotators=found.annotators,
             )
         )
-    return StandInTest(tuple(tested), parameters)
+    parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval}
+    return StandInTest(tuple(judges), {**parameters, "scoring": list(dict.fromkeys(each.scoring for each in tested))})
 
 
-def said_in_columns(
+def labels_in_columns(
     judges: Sequence[VoteColumn],
     people: Sequence[VoteColumn],
     reader: LabelReader | None,
-    scoring: Any,  # noqa: ANN401 - checked
+    scoring: Literal["auto"] | Scoring,
     clusters: Sequence[Hashable] = (),
-) -> list[Said]:
-    """Read what judges and annotators said in columns.
+) -> list[JointLabels]:
+    """Read the labels of judges and annotators in columns.
 
     Args:
         judges: The labels of the judges, each tested.
         people: The labels of the annotators.
-        reader: The reader of the criterion's votes; None for the labels that occur, or for numbers and texts.
-        scoring: The similarity of two labels; ``auto`` by the options.
+        reader: The reader of the criterion's votes; None for the labels that occur, or for numbers.
+        scoring: The measure of how near two labels are; ``auto`` by the options.
         clusters: The cluster of each instance.
 
     Raises:
@@ -266,43 +249,42 @@ def said_in_columns(
     names = [column.name for column in (*judges, *people)]
     if len(people) < 2 or len(set(names)) < len(names):
         raise InvalidInputError(
-            f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: each is named once, "
-            "and an annotator is compared with the others, of whom there must be one at least, and should be two"
+            f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: name each once, and "
+            "at least two annotators, of whom each is compared with the others"
         )
-    if reader is None and not callable(scoring) and scoring != "rmse":
+    options: Sequence[Any] = ()
+    if reader is None and scoring != "rmse":
         reader = LabelReader(categories_of((*judges, *people)))
     if reader is not None:
         scale = Scale.of(reader.criterion)
         rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)
         if scoring == "rmse" and not rated:
             raise InvalidInputError(f"the options of {reader.criterion.name!r} have no order: give scoring='exact'")
-        options: Sequence[Any] = scale.ratings if rated else scale.labels
-        scoring = scoring if callable(scoring) else "rmse" if rated else "exact"
+        options, scoring = (scale.ratings, "rmse") if rated else (scale.labels, "exact")
 
     def read(column: VoteColumn, kind: str) -> list[Any]:
         if reader is not None:
             chosen = read_column(column, reader, kind)
             set_aside(chosen)
             return [options[place] if isinstance(place, int) else None for place in chosen]
-        cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
-        return cells if callable(scoring) else [_number(cell, row, column, kind) for row, cell in enumerate(cells)]
+        numbers = []
+        for row, cell in enumerate(column.cells):
+            empty = cell is NOT_ASKED or is_abstention(cell)
+            numbers.append(None if empty else number_of(cell))
+            if not empty and numbers[-1] is None:
+                raise InvalidInputError(
+                    f"instance {row}: the {kind} {column.name!r} has the label {cell!r}, which is not a number: give "
+                    "criteria, or scoring='exact'"
+                )
+        return numbers
 
     labels = {column.name: read(column, "human") for column in people}
-    return [Said(column.name, "", read(column, "judge"), labels, scoring, clusters) for column in judges]
+    how: Scoring = "rmse" if scoring == "rmse" else "exact"
+    return [JointLabels(column.name, "", read(column, "judge"), labels, how, clusters) for column in judges]
 
 
-def _number(cell: object, row: int, column: VoteColumn, kind: str) -> float | None:
-    number = number_of(cell)
-    if cell is not None and number is None:
-        raise InvalidInputError(
-            f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is not a number: give criteria, or "
-            "scoring='exact'"
-        )
-    return number
-
-
-def said_of_results(results: Results, labels: Labels, scoring: Literal["auto"] | Scoring) -> list[Said]:
-    """Take what the judge of a result and several annotators said, by criterion; the rows of all systems together.
+def labels_of_results(results: Results, labels: Labels, scoring: Literal["auto"] | Scoring) -> list[JointLabels]:
+    """Join the verdicts of a result and the labels of several annotators, by criterion; all systems together.
 
     Raises:
         InvalidInputError: Labels that do not say who gave them, or of one annotator only.
@@ -334,11 +316,12 @@ def said_of_results(results: Results, labels: Labels, scoring: Literal["auto"] |
             ]
             label = outcome.score if rated else outcome.selected
             pooled.setdefault(outcomes.criterion, []).append((label, cluster, given))
-    kept = {name: rows for name, rows in pooled.items() if any(set(given) != {None} for _, _, given in rows)}
+    labelled = {name: rows for name, rows in pooled.items() if any(set(given) != {None} for _, _, given in rows)}
     found = []
-    for criterion, rows in kept.items():
-        said, clusters, given_by = zip(*rows, strict=True)
+    for criterion, rows in labelled.items():
+        verdicts, clusters, given_by = zip(*rows, strict=True)
         by_person = dict(zip(names, zip(*given_by, strict=True), strict=True))
         together = clusters if len(set(clusters)) < len(rows) else ()
-        found.append(Said(judge, criterion if len(kept) > 1 else "", said, by_person, scorings[criterion], together))
+        name = criterion if len(labelled) > 1 else ""
+        found.append(JointLabels(judge, name, verdicts, by_person, scorings[criterion], together))
     return found

@@ -35,8 +35,7 @@ from evenhand.data.rows import Row, read_file
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, panels
-from evenhand.judge_reliability.tables import pairs_of_raters_table
+from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count, format_range
 from evenhand.results.made_by import digest

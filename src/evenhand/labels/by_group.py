@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.labels.correct import Sample, checked_design, samples_of
-from evenhand.labels.people import Labels, holds_labels, paired, read_gold
+from evenhand.labels.correct import checked_design, correction
+from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
 from evenhand.numbers import Missing, format_count, format_interval, format_level, state_p_value
+from evenhand.options import Design
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
@@ -146,7 +147,6 @@ def by_group(
     gold: object = None,
     design: str | None = None,
     level: float | None = None,
-    seed: int = 0,
 ) -> GroupedScores:
     """Return the scores of each group of rows, how far systems differ within groups, and what the whole hides.
 
@@ -157,7 +157,6 @@ def by_group(
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
         design: How the labelled rows were chosen; with it, the scores of groups are corrected too.
         level: The level of the intervals; that of the results by default.
-        seed: Of draws.
 
     Returns:
         Means with intervals over rows or clusters, differences by sign-flip tests with Holm's correction over all
@@ -174,10 +173,10 @@ def by_group(
     wanted = float(over)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
-    samples = samples_of(paired(results, labels), chosen or "random", seed)
+    samples = [each for pair in paired(results, labels) for each in pair.by_option()]
     group_of = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
     groups = list(dict.fromkeys(group_of[int(row)] for sample in samples for row in sample.instances))
-    parts: dict[str, Sequence[Sample]] = {ALL: samples}
+    parts: dict[str, Sequence[Paired]] = {ALL: samples}
     for group in groups:
         parts[group] = [
             each.only(np.array([group_of[int(row)] == group for row in each.instances])) for each in samples
@@ -187,7 +186,7 @@ def by_group(
         by=what,
         groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
         scores={
-            (group, sample.system, _criterion(sample)): _score(sample, over, corrects=asked)
+            (group, sample.judge.system, _criterion(sample)): _score(sample, over, chosen)
             for group, own in parts.items()
             for sample in own
         },
@@ -199,8 +198,8 @@ def by_group(
     )
 
 
-def _criterion(sample: Sample) -> str:
-    return sample.criterion if sample.option is None else f"{sample.criterion}: {sample.option}"
+def _criterion(sample: Paired) -> str:
+    return ": ".join(filter(None, sample.what))
 
 
 def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]:
@@ -208,14 +207,13 @@ def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]
     return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
 
 
-def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore:
-    judged = sample.judged
-    own, bounds = over.over(sample.clusters), _bounds(sample.bounds, judged)
-    score = mean_intervals(judged, level=own, bounds=bounds)[0] if len(judged) else None
+def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupScore:
+    judged, bounds = sample.judged, _bounds(sample.bounds, sample.judged)
+    score = mean_intervals(judged, level=over.over(sample.judge.clusters), bounds=bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
-    if corrects:
+    if design is not None:
         none = Missing("no row of the group is labelled")
-        corrected = sample.correction(over.level).corrected if sample.num_labelled else none
+        corrected = correction(sample, design, over.level).corrected if sample.num_labelled else none
     return GroupScore(
         score=known(score, "no row has a score"),
         corrected=corrected,
@@ -226,7 +224,7 @@ def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore
 
 
 def _differences(
-    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, contests: bool
+    parts: Mapping[str, Sequence[Paired]], over: IntervalLevel, *, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
     """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
@@ -249,23 +247,23 @@ def _differences(
 
 
 def _pairs(
-    group: str, samples: Sequence[Sample], *, contests: bool
+    group: str, samples: Sequence[Paired], *, contests: bool
 ) -> Iterator[tuple[ContrastName, Numbers, tuple[float, float], Sequence[Hashable]]]:
     """Yield the name of each pair of systems, their scores on the same rows, the bounds of these, and the clusters."""
     for one, other in combinations(samples, 2):
-        if not contests and one.what == other.what and one.system != other.system:
+        if not contests and one.what == other.what and one.judge.system != other.judge.system:
             _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
             scores = np.column_stack([one.judged[ours], other.judged[theirs]])
-            name = (group, one.system, other.system, _criterion(one))
+            name = (group, one.judge.system, other.judge.system, _criterion(one))
             if len(ours):
-                yield name, scores, one.bounds, [one.clusters[place] for place in ours]
-    systems = dict.fromkeys(sample.system for sample in samples)
+                yield name, scores, one.bounds, [one.judge.clusters[place] for place in ours]
+    systems = dict.fromkeys(sample.judge.system for sample in samples)
     for first, second in combinations(systems, 2) if contests else ():
         for sample in samples:  # one system's win is the other's loss
-            of_both = len(systems) == 2 or sample.criterion == f"against {second}"
-            if sample.system == first and of_both and len(sample.judged):
+            of_both = len(systems) == 2 or sample.judge.criterion == f"against {second}"
+            if sample.judge.system == first and of_both and len(sample.judged):
                 scores = np.column_stack([sample.judged, 1 - sample.judged])
-                yield (group, first, second, "win rate"), scores, (0.0, 1.0), sample.clusters
+                yield (group, first, second, "win rate"), scores, (0.0, 1.0), sample.judge.clusters
 
 
 def _reversals(differences: Mapping[ContrastName, GroupContrast], what: str, level: float) -> Iterator[str]:

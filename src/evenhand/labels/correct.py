@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -30,7 +29,7 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
-from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, check_level
+from evenhand.statistics.intervals import FloatArray, IntArray, check_level
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -47,209 +46,76 @@ HALVINGS: Final = 16
 Estimate = Interval | Missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One score of one system as arrays: the judge's score of each row, and people's scores of labelled rows.
+def correction(pair: Paired, design: Design, level: float) -> Correction:
+    r"""Estimate the score of the judge, of the labels, and of both.
 
-    Attributes:
-        system: Whose score it is; empty where a result knows no systems.
-        criterion: What it is a score of.
-        option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
-        instances: The row of the data of each of the n rows.
-        judged: (n,), the judge's scores, NaN where a row is unscored.
-        human: (n,), people's, NaN where a row is not labelled.
-        spared: (n,), whether people say that the criterion does not apply.
-        strata: (n,), the place of the option selected, the number of options where it does not apply, and -1 for none;
-            None if the score is of several questions.
-        probabilities: (n,), with which each was drawn to be labelled, NaN where that is not known.
-        clusters: (n,), what each belongs to.
-        bounds: The least and the greatest score.
-        support: The scores that one label can give; None if they are any numbers within the bounds.
-        num_options: How many can be selected.
-        averaged: Rows on which people are divided, whose label is the mean of what these say.
-        undecided: Rows on which people are divided, and which have no label.
-        design: How labelled rows were chosen.
-        seed: Of draws.
+    Where people say that the criterion does not apply to some rows, it is the mean over the rows to which it applies,
+    as people see it, though most rows are not labelled. With :math:`a` 1 where it applies and 0 elsewhere, the mean
+    :math:`\theta` is where :math:`E[a (y - \theta)] = 0`; the interval holds each :math:`\theta` for which that of the
+    corrected mean of :math:`a (y - \theta)` holds 0 (Fieller, Some problems in interval estimation, Journal of the
+    Royal Statistical Society B 16 (1954)).
     """
+    found = _mean(pair, design, level)
+    if isinstance(found.corrected, Missing) or not pair.not_applicable.any():
+        return found
 
-    system: str
-    criterion: str
-    option: str | None = None
-    instances: IntArray
-    judged: FloatArray
-    human: FloatArray
-    spared: BoolArray
-    strata: IntArray | None
-    probabilities: FloatArray
-    clusters: tuple[Hashable, ...]
-    bounds: tuple[float, float]
-    support: tuple[float, ...] | None
-    num_options: int
-    averaged: int = 0
-    undecided: int = 0
-    design: Design = "random"
-    seed: int = 0
+    def crossing(part: str) -> float:
+        low, high = pair.bounds
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            shifted = _mean(pair, design, level, middle).corrected
+            above = not isinstance(shifted, Missing) and float(getattr(shifted, part)) > 0
+            low, high = (middle, high) if above else (low, middle)
+        return (low + high) / 2
 
-    @property
-    def labelled(self) -> BoolArray:
-        """Whether people gave a score, shape (n,)."""
-        return ~np.isnan(self.human)
-
-    @property
-    def num_labelled(self) -> int:
-        """The number of rows that people scored."""
-        return int(self.labelled.sum())
-
-    @property
-    def what(self) -> tuple[str, str | None]:
-        """The criterion and the option on which systems are compared."""
-        return self.criterion, self.option
-
-    @property
-    def name(self) -> str:
-        """The name in sentences."""
-        return name_of(self.system, *self.what)
-
-    def only(self, rows: BoolArray) -> Sample:
-        """Return some of the rows."""
-        return replace(
-            self,
-            instances=self.instances[rows],
-            judged=self.judged[rows],
-            human=self.human[rows],
-            spared=self.spared[rows],
-            strata=None if self.strata is None else self.strata[rows],
-            probabilities=self.probabilities[rows],
-            clusters=tuple(each for each, kept in zip(self.clusters, rows, strict=True) if kept),
-        )
-
-    def correction(self, level: float) -> Correction:
-        """Estimate the score of the judge, of the labels, and of both."""
-        if self.spared.any():
-            return self._where_it_applies(level)
-        return corrected_mean(
-            self.judged,
-            self.human,
-            strata=self.strata,
-            support=self.support,
-            probabilities=self.probabilities,
-            **self._given(level, self.clusters),
-        )
-
-    def minus(self, other: Sample, level: float) -> Correction:
-        """Estimate the difference to another system, paired over the rows that both have."""
-        _, ours, theirs = np.intersect1d(self.instances, other.instances, return_indices=True)
-
-        def both(one: FloatArray, two: FloatArray) -> FloatArray:
-            return np.column_stack([one[ours], two[theirs]])
-
-        strata = None
-        if self.strata is not None and other.strata is not None:
-            strata = np.column_stack([self.strata[ours], other.strata[theirs]])
-        return corrected_mean(
-            both(self.judged, other.judged),
-            both(self.human, other.human),
-            strata=strata,
-            support=self.support if self.support == other.support else None,
-            probabilities=both(self.probabilities, other.probabilities),
-            **self._given(level, [self.clusters[place] for place in ours]),
-        )
-
-    def _given(self, level: float, clusters: Sequence[Hashable]) -> dict[str, Any]:
-        together = clusters if len({*clusters}) < len(clusters) else None
-        return {"design": self.design, "bounds": self.bounds, "level": level, "clusters": together}
-
-    def _where_it_applies(self, level: float) -> Correction:
-        r"""Return the mean over the rows to which it applies, as people see it, though most rows are not labelled.
-
-        With :math:`a` 1 where it applies and 0 elsewhere, the mean :math:`\theta` is where :math:`E[a (y - \theta)] =
-        0`; the interval holds each :math:`\theta` for which that of the corrected mean of :math:`a (y - \theta)` holds
-        0 (Fieller, Some problems in interval estimation, Journal of the Royal Statistical Society B 16 (1954)).
-        """
-        plain = replace(self, spared=np.zeros_like(self.spared)).correction(level)
-        if isinstance(plain.corrected, Missing):
-            return plain
-
-        def shifted(theta: float) -> Correction:
-            support = None if self.support is None else tuple(sorted({0.0, *(each - theta for each in self.support)}))
-            moved = replace(
-                self,
-                judged=self.judged - theta,
-                human=np.where(self.spared, 0.0, self.human - theta),
-                spared=np.zeros_like(self.spared),
-                bounds=(min(self.bounds[0] - theta, 0.0), max(self.bounds[1] - theta, 0.0)),
-                support=support,
-            )
-            return moved.correction(level)
-
-        def crossing(part: str) -> float:
-            def moved(theta: float) -> float:
-                found = shifted(theta).corrected
-                return math.nan if isinstance(found, Missing) else float(getattr(found, part))
-
-            return _crossing(moved, *self.bounds)
-
-        corrected = replace(
-            plain.corrected,
-            estimate=crossing("estimate"),
-            low=crossing("low"),
-            high=crossing("high"),
-            standard_error=None,
-        )
-        if isinstance(plain.labels, Missing):
-            return replace(plain, corrected=corrected)
-        saved = labels_saved(plain.labels, corrected, plain.num_labelled)
-        return replace(plain, corrected=corrected, labels_saved=saved)
+    limits = {part: crossing(part) for part in ("estimate", "low", "high")}
+    corrected = replace(found.corrected, **limits, standard_error=None)  # type: ignore[arg-type] # numbers by name
+    if isinstance(found.labels, Missing):
+        return replace(found, corrected=corrected)
+    saved = labels_saved(found.labels, corrected, found.num_labelled)
+    return replace(found, corrected=corrected, labels_saved=saved)
 
 
-def name_of(*parts: str | None) -> str:
-    """Name a system, a criterion and an option in a sentence; what is empty is left out."""
-    return ", ".join(part for part in parts if part)
-
-
-def _crossing(decreasing: Callable[[float], float], low: float, high: float) -> float:
-    """Find the zero of a decreasing function; an end of the range if there is none within it."""
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if decreasing(middle) > 0 else (low, middle)
-    return (low + high) / 2
-
-
-def samples_of(pairs: Sequence[Paired], design: Design = "random", seed: int = 0) -> tuple[Sample, ...]:
-    """Make a sample of each score; of a criterion whose options have no values, one of each option."""
-    return tuple(replace(sample, design=design, seed=seed) for pair in pairs for sample in _samples(pair))
-
-
-def _samples(pair: Paired) -> Iterator[Sample]:
-    judge, given = pair.judge, {*pair.human[pair.labelled].tolist()}
-    values = {value for value in judge.values if value is not None}
-    base = Sample(
-        system=judge.system,
-        criterion=judge.criterion,
-        instances=np.array([row.instance for row in judge.rows], dtype=np.int64),
-        judged=judge.scores,
-        human=pair.human,
-        spared=np.array([bool(judge.labels) and told not in {None, *judge.labels} for told in pair.selected]),
-        strata=np.where([row.na for row in judge.rows], len(judge.labels), judge.places) if judge.labels else None,
+def _mean(pair: Paired, design: Design, level: float, shift: float | None = None) -> Correction:
+    """Estimate the mean over the rows with a score of people, or with a shift the mean of a·(y - shift) over all."""
+    judged, human, (low, high), support = pair.judged, pair.human, pair.bounds, pair.support
+    if shift is not None:
+        judged, human = judged - shift, np.where(pair.not_applicable, 0.0, human - shift)
+        low, high = min(low - shift, 0.0), max(high - shift, 0.0)
+        support = None if support is None else tuple(sorted({0.0, *(each - shift for each in support)}))
+    clusters = pair.judge.clusters
+    return corrected_mean(
+        judged,
+        human,
+        strata=pair.strata,
+        support=support,
         probabilities=pair.probabilities,
-        clusters=tuple(judge.clusters),
-        bounds=judge.bounds,
-        support=tuple(sorted(values)) if values and given <= values else None,
-        num_options=len(judge.labels),
-        averaged=pair.averaged,
-        undecided=pair.undecided,
+        design=design,
+        bounds=(low, high),
+        level=level,
+        clusters=clusters if len({*clusters}) < len(clusters) else None,
     )
-    if None not in judge.values:
-        yield base
-        return
-    said = [row.selected for row in judge.rows]
 
-    def share(selected: Sequence[str | None], option: str) -> FloatArray:
-        return np.array([np.nan if each not in judge.labels else each == option for each in selected], dtype=float)
 
-    for option in judge.labels:
-        judged, human = share(said, option), share(pair.selected, option)
-        yield replace(base, option=option, judged=judged, human=human, bounds=(0.0, 1.0), support=(0.0, 1.0))
+def _difference(pair: Paired, other: Paired, design: Design, level: float) -> Correction:
+    """Estimate the difference of two systems, paired over the rows that both have."""
+    _, ours, theirs = np.intersect1d(pair.instances, other.instances, return_indices=True)
+
+    def both(one: FloatArray | IntArray, two: FloatArray | IntArray) -> FloatArray:
+        return np.column_stack([one[ours], two[theirs]])
+
+    clusters = [pair.judge.clusters[place] for place in ours]
+    return corrected_mean(
+        both(pair.judged, other.judged),
+        both(pair.human, other.human),
+        strata=None if pair.strata is None or other.strata is None else both(pair.strata, other.strata),
+        support=pair.support if pair.support == other.support else None,
+        probabilities=both(pair.probabilities, other.probabilities),
+        design=design,
+        bounds=pair.bounds,
+        level=level,
+        clusters=clusters if len({*clusters}) < len(clusters) else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,9 +156,10 @@ class Corrected:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: Correction, **names: str | None) -> Self:
+    def of(cls, found: Correction, system: str, second: str | None, criterion: str, option: str | None) -> Self:
         """Return the result of a correction, with its names."""
-        return cls(**names, **{field.name: getattr(found, field.name) for field in fields(Correction)})  # type: ignore[arg-type]
+        own = {field.name: getattr(found, field.name) for field in fields(Correction)}
+        return cls(system=system, second=second, criterion=criterion, option=option, **own)
 
     @property
     def of_what(self) -> str:
@@ -302,7 +169,7 @@ class Corrected:
     @property
     def name(self) -> str:
         """The name in sentences."""
-        return name_of(self.of_what, self.criterion, self.option)
+        return ", ".join(filter(None, (self.of_what, self.criterion, self.option)))
 
     def record(self) -> dict[str, Any]:
         """Return a plain row."""
@@ -514,19 +381,16 @@ def correct(
     wanted = float(results.parameters["level"]) if level is None else level
     check_level(wanted)
     said = checked_design(design, labels)
-    every = samples_of(paired(results, labels), said, seed)
+    every = [each for pair in paired(results, labels) for each in pair.by_option()]
     silent = _check_labelled(every, said)
-    own = [sample for sample in every if sample.criterion not in silent]
+    own = [each for each in every if each.judge.criterion not in silent]
     left_out = [f"Left out, as no row is labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
-        scores=tuple(
-            Corrected.of(each.correction(wanted), system=each.system, criterion=each.criterion, option=each.option)
-            for each in own
-        ),
-        differences=() if results.kind == "winrates" else _differences(own, wanted),
+        scores=tuple(Corrected.of(correction(each, said, wanted), each.judge.system, None, *each.what) for each in own),
+        differences=() if results.kind == "winrates" else _differences(own, said, wanted),
         design=said,
         level=wanted,
-        notes=(*_notes(labels, own, said), *left_out, *results.outcome_notes),
+        notes=(*_notes(labels, own, said, seed), *left_out, *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": said,
@@ -558,19 +422,19 @@ def checked_design(given: object, labels: Labels) -> Design:
     )
 
 
-def _check_labelled(samples: Sequence[Sample], design: Design) -> list[str]:
+def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
     """Check that no system would be scored by the labels of another one; return the criteria without labels.
 
     Raises:
         InvalidInputError: If these are all, a system has no labels where others have some, or a row no probability.
     """
     labelled: dict[str, dict[str, bool]] = {}
-    for sample in samples:
-        systems = labelled.setdefault(sample.criterion, {})
-        systems[sample.system] = systems.get(sample.system, False) or bool(sample.num_labelled)
-        if design == "probabilities" and np.isnan(sample.probabilities[sample.labelled]).any():
+    for pair in pairs:
+        systems = labelled.setdefault(pair.judge.criterion, {})
+        systems[pair.judge.system] = systems.get(pair.judge.system, False) or bool(pair.num_labelled)
+        if design == "probabilities" and np.isnan(pair.probabilities[pair.labelled]).any():
             raise InvalidInputError(
-                f"design is 'probabilities', and labelled rows of {sample.name!r} have none: give the labels as a "
+                f"design is 'probabilities', and labelled rows of {pair.name!r} have none: give the labels as a "
                 "table with a column 'probability', or name that column, probability_field=…"
             )
     silent = [criterion for criterion, systems in labelled.items() if not any(systems.values())]
@@ -589,31 +453,24 @@ def _check_labelled(samples: Sequence[Sample], design: Design) -> list[str]:
     return silent
 
 
-def _differences(samples: Sequence[Sample], level: float) -> tuple[Corrected, ...]:
+def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple[Corrected, ...]:
     """Compare every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
-    criteria = dict.fromkeys(sample.what for sample in samples)
-    pairs = [
+    compared = [
         (one, other)
-        for what in criteria
-        for one, other in combinations([sample for sample in samples if sample.what == what], 2)
-        if (one.bounds, one.num_options) == (other.bounds, other.num_options)
+        for what in dict.fromkeys(pair.what for pair in pairs)
+        for one, other in combinations([pair for pair in pairs if pair.what == what], 2)
+        if (one.bounds, one.judge.labels) == (other.bounds, other.judge.labels)
         and np.intersect1d(one.instances, other.instances).size
-        and not (one.spared.any() or other.spared.any())
+        and not (one.not_applicable.any() or other.not_applicable.any())
     ]
-    each = round(1 - (1 - level) / max(len(pairs), 1), 4)
+    each = round(1 - (1 - level) / max(len(compared), 1), 4)
     return tuple(
-        Corrected.of(
-            one.minus(other, each),
-            system=one.system,
-            second=other.system,
-            criterion=one.criterion,
-            option=one.option,
-        )
-        for one, other in pairs
+        Corrected.of(_difference(one, other, design, each), one.judge.system, other.judge.system, *one.what)
+        for one, other in compared
     )
 
 
-def _notes(labels: Labels, samples: Sequence[Sample], design: Design) -> list[str]:
+def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -> list[str]:
     """Return the notes on the labels."""
     notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
@@ -623,31 +480,31 @@ def _notes(labels: Labels, samples: Sequence[Sample], design: Design) -> list[st
             f"{format_count(len(labels), 'label')} by {people} people; of {format_count(several, 'question')} with "
             "several labels the one that most gave counts, and of numbers the mean."
         )
-    if averaged := max(sample.averaged for sample in samples):
+    if averaged := max(pair.averaged for pair in pairs):
         notes.append(f"{format_count(averaged, 'row')} on which people are divided: the mean of what they say counts.")
-    if undecided := max(sample.undecided for sample in samples):
+    if undecided := max(pair.undecided for pair in pairs):
         notes.append(f"{format_count(undecided, 'row')} on which people are divided have no label, and are left out.")
     if labels.cannot_tell:
         notes.append(f"Of {format_count(labels.cannot_tell, 'row')} people could not tell; they are left out.")
-    spared = [f"{each.name} ({int(each.spared.sum())})" for each in samples if each.spared.any()]
-    if spared:
+    not_applied = [f"{each.name} ({int(each.not_applicable.sum())})" for each in pairs if each.not_applicable.any()]
+    if not_applied:
         notes.append(
             "The score is over the rows to which the criterion applies, as people see it, and no difference is given; "
-            f"they say that it does not apply to labelled rows of: {'; '.join(spared)}."
+            f"they say that it does not apply to labelled rows of: {'; '.join(not_applied)}."
         )
-    return notes + _doubts(samples) if design == "random" else notes
+    return notes + _doubts(pairs, seed) if design == "random" else notes
 
 
-def _doubts(samples: Sequence[Sample]) -> list[str]:
+def _doubts(pairs: Sequence[Paired], seed: int) -> list[str]:
     """Doubt labelled rows that are unlikely to be a random draw."""
     notes = []
-    for sample in samples:
-        if sample.strata is None or sample.option is not None or not sample.labelled.any():
+    for pair in pairs:
+        if pair.strata is None or pair.option is not None or not pair.labelled.any():
             continue
-        p_value = draw_p_value(sample.strata, sample.labelled, seed=sample.seed)
+        p_value = draw_p_value(pair.strata, pair.labelled, seed=seed)
         if p_value < UNLIKELY:
             notes.append(
-                f"{sample.name}: the labelled rows do not look drawn at random: by what the judge says of them such a "
+                f"{pair.name}: the labelled rows do not look drawn at random: by what the judge says of them such a "
                 f"draw is unlikely ({state_p_value(p_value)}). If they were chosen by the verdict, say "
                 "design='by_verdict'."
             )

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader, is_abstention
@@ -27,6 +26,7 @@ from evenhand.numbers import format_count
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
+from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
@@ -97,28 +97,103 @@ class Labels:
 
 @dataclass(frozen=True)
 class Paired:
-    """Outcomes of a judge, and people's labels of the same rows.
+    """One score of one system by a judge, with people's labels of the same n rows.
 
     Attributes:
-        judge: The judge's.
-        human: Shape (n rows): the score that people give, NaN where there is none.
+        judge: The outcomes of the judge.
+        human: (n,), the score that people give, NaN where there is none.
         selected: The label that most people give; None if there is none.
-        probabilities: Shape (n rows): with which the row was drawn to be labelled; NaN where that is not known.
-        averaged: Rows on which as many people say one thing as another, whose score is the mean of what these say.
+        probabilities: (n,), with which each row was drawn to be labelled; NaN where that is not known.
+        averaged: Rows on which people are divided, whose score is the mean of their labels.
         undecided: Such rows without a score: those of several questions, or of options without values.
+        option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
     """
 
     judge: Outcomes
-    human: NDArray[np.float64]
+    human: FloatArray
     selected: tuple[str | None, ...]
-    probabilities: NDArray[np.float64]
+    probabilities: FloatArray
     averaged: int = 0
     undecided: int = 0
+    option: str | None = None
+
+    def by_option(self) -> Iterator[Self]:
+        """Yield the score; of a criterion whose options have no values, the share of each option."""
+        if None not in self.judge.values:
+            yield self
+            return
+        for option in self.judge.labels:
+            yield replace(self, option=option, human=self._shares(self.selected, option))
+
+    def _shares(self, selected: Sequence[str | None], option: str) -> FloatArray:
+        labels = self.judge.labels
+        return np.array([np.nan if each not in labels else each == option for each in selected], dtype=float)
+
+    def only(self, rows: BoolArray) -> Self:
+        """Return some of the rows."""
+        kept = np.flatnonzero(rows).tolist()
+        return replace(
+            self,
+            judge=replace(self.judge, rows=[self.judge.rows[place] for place in kept]),
+            human=self.human[kept],
+            selected=tuple(self.selected[place] for place in kept),
+            probabilities=self.probabilities[kept],
+        )
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
-        """Whether people gave a score, shape (n rows)."""
+    def what(self) -> tuple[str, str | None]:
+        """The criterion and the option on which systems are compared."""
+        return self.judge.criterion, self.option
+
+    @property
+    def name(self) -> str:
+        """The name in sentences."""
+        return ", ".join(filter(None, (self.judge.system, *self.what)))
+
+    @cached_property
+    def instances(self) -> IntArray:
+        """The row of the data of each of the n rows."""
+        return np.array([row.instance for row in self.judge.rows], dtype=np.int64)
+
+    @cached_property
+    def judged(self) -> FloatArray:
+        """The judge's scores of the n rows; NaN where a row is unscored."""
+        if self.option is None:
+            return self.judge.scores
+        return self._shares([row.selected for row in self.judge.rows], self.option)
+
+    @cached_property
+    def labelled(self) -> BoolArray:
+        """Whether people gave a score, of the n rows."""
         return ~np.isnan(self.human)
+
+    @property
+    def num_labelled(self) -> int:
+        """The number of rows that people scored."""
+        return int(self.labelled.sum())
+
+    @cached_property
+    def not_applicable(self) -> BoolArray:
+        """Whether people say that the criterion does not apply, of the n rows."""
+        labels = self.judge.labels
+        return np.array([bool(labels) and each not in {None, *labels} for each in self.selected], dtype=bool)
+
+    @cached_property
+    def strata(self) -> IntArray | None:
+        """The place of the option selected, the number of options for NA, -1 for none; None for several questions."""
+        labels = self.judge.labels
+        return np.where([row.na for row in self.judge.rows], len(labels), self.judge.places) if labels else None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest score."""
+        return self.judge.bounds if self.option is None else (0.0, 1.0)
+
+    @property
+    def support(self) -> tuple[float, ...] | None:
+        """The scores that one label can give; None if they are any numbers within the bounds."""
+        values = {value for value in self.judge.values if value is not None} if self.option is None else {0.0, 1.0}
+        return tuple(sorted(values)) if values and {*self.human[self.labelled].tolist()} <= values else None
 
 
 def read_gold(

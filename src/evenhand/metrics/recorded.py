@@ -18,11 +18,10 @@ from evenhand.data.cells import (
 )
 from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.against_people import VoteComparison, recorded_verdict, summarize_votes
-from evenhand.judge_reliability.tables import measure_at
+from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.metrics.metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
 from evenhand.numbers import Missing
-from evenhand.results.measures import Measure, score_entries, scores_of
+from evenhand.results.measures import Measure, measure_at, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict
@@ -193,7 +192,7 @@ class VoteAggregation(EvenhandMetric):
             "score_name": main,
         }
 
-    def _comparison_scores(self, main: str, compared: Union[VoteComparison, Missing]) -> Dict[str, Any]:
+    def _comparison_scores(self, main: str, compared: Union[Comparison, Missing]) -> Dict[str, Any]:
         """Return the scores from references, in addition to the measures of agreement."""
         if isinstance(compared, Missing):
             return {}

@@ -18,7 +18,7 @@ from evenhand.numbers import format_level
 from evenhand.options import RunOptions
 from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table, plain
+from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, vote_row
@@ -252,10 +252,6 @@ class ModeAnalysis(Analysis):
             UnknownRuleError: If a rule does not exist.
         """
         return self.changed(self.changed_rules(rules))
-
-    def overview(self) -> dict[str, Any]:
-        """Return the measures of each system."""
-        return {"measures": {system: plain(own) for system, own in self.measures.items()}}
 
 
 def _hull(ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:

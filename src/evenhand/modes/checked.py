@@ -39,7 +39,7 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.options import ChecklistMetric
-from evenhand.results.analysis import Analysis, Rules
+from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -49,11 +49,10 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     measures_table,
-    plain,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level
@@ -70,30 +69,43 @@ _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
 )
-_TELL_NOTHING = ("all pass", "all fail")
+_SAME_ANSWER = ("all pass", "all fail")
 _ANSWERS = yes_no_criterion("answers", "Is it so?", na=True)
 METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedResponse:
-    """One response and the verdicts on the items of its checklist.
+    """One response and its result.
 
     Attributes:
         instance: The row's index.
         system: The column that held the response.
-        checklist: The index of the checklist in the table.
-        verdicts: The verdict on each item's own question, in the checklist's order.
-        gold: The answers that a person gave, in the same order; None for an item without one.
+        result: The result by its checklist, with the verdict on each item's own question.
+        gold: The answers that a person gave, in the checklist's order; None for an item without one.
         cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
     system: str
-    checklist: int
-    verdicts: tuple[Verdict, ...]
+    result: ChecklistResult
     gold: tuple[Answer | None, ...]
     cluster: str | None = None
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each item's own question."""
+        return self.result.verdicts
+
+    def item_records(self) -> Iterator[dict[str, Any]]:
+        """Give the answer to each item, and what it rests on."""
+        for item, gold in zip(self.result.items, self.gold, strict=True):
+            yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What names the response in records."""
+        return {"instance": self.instance, "system": self.system, "checklist": self.result.checklist.name}
 
 
 class ChecklistAnalysis(Analysis):
@@ -129,15 +141,15 @@ class ChecklistAnalysis(Analysis):
             grouped.setdefault((cell.about["system"], cell.about["instance"]), []).append(cell)
         for own in grouped.values():
             about = own[0].about
-            items = self.checklists[about["checklist"]].items
+            checklist = self.checklists[about["checklist"]]
+            verdicts = [
+                self.rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
+                for item, cell in zip(checklist.items, own, strict=True)
+            ]
             yield CheckedResponse(
                 instance=about["instance"],
                 system=about["system"],
-                checklist=about["checklist"],
-                verdicts=tuple(
-                    self.rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
-                    for item, cell in zip(items, own, strict=True)
-                ),
+                result=ChecklistResult.of(checklist, verdicts, self.parameters["primary_metric"], self.rules),
                 gold=tuple(cell.about["gold"] for cell in own),
                 cluster=about["cluster"],
             )
@@ -157,14 +169,10 @@ class ChecklistAnalysis(Analysis):
         """The checklists as they were asked; one unless each row had its own."""
         return tuple(map(Checklist.model_validate, self.header["checklists"]))
 
-    @cached_property
+    @property
     def results(self) -> tuple[ChecklistResult, ...]:
         """The result of each response."""
-        metric = self.parameters["primary_metric"]
-        return tuple(
-            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self.rules)
-            for response in self.entries
-        )
+        return tuple(response.result for response in self.entries)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the primary score of each system, and its answers to each item of a checklist that all rows share."""
@@ -172,13 +180,22 @@ class ChecklistAnalysis(Analysis):
         shared = self.checklists[0] if len(self.checklists) == 1 else None
         name = "checklist" if shared is None else shared.name
         for system in self.systems:
-            own = list(self._of_system(system))
-            rows = [_outcome(response, result, self.checklists[response.checklist]) for response, result in own]
+            own = self.by_system[system]
+            rows = [
+                Outcome(
+                    each.instance,
+                    tuple((each.instance, system, item.name) for item in each.result.checklist.items),
+                    each.result.score,
+                    na=each.result.na,
+                    cluster=each.cluster,
+                )
+                for each in own
+            ]
             found.append(Outcomes(system, name, tuple(rows)))
             for place, item in enumerate(() if shared is None else shared.items):
                 answers = [
                     Outcome.of_verdict((each.instance, system, item.name), each.verdicts[place], each.cluster)
-                    for each, _ in own
+                    for each in own
                 ]
                 found.append(Outcomes.by(item.as_criterion(), answers, system=system, part_of=name))
         return tuple(found)
@@ -225,36 +242,37 @@ class ChecklistAnalysis(Analysis):
         return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
 
     @cached_property
+    def by_system(self) -> Mapping[str, list[CheckedResponse]]:
+        """System -> its responses."""
+        found: dict[str, list[CheckedResponse]] = {system: [] for system in self.systems}
+        for response in self.entries:
+            found[response.system].append(response)
+        return found
+
+    @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
         """System -> the report on its responses."""
+        seed = self.parameters["seed"]
         return {
-            system: report_checklists(
-                [result for _, result in self._of_system(system)],
-                level=self._level_of(system),
-                seed=self.parameters["seed"],
-            )
-            for system in self.systems
+            system: report_checklists([each.result for each in own], level=self._level_of(system), seed=seed)
+            for system, own in self.by_system.items()
         }
 
     def _level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the responses of a system, with their clusters."""
-        clusters = [response.cluster for response, _ in self._of_system(system)]
-        return self.level_over(clusters)
+        return self.level_over([response.cluster for response in self.by_system[system]])
 
     def gold_agreement(self, system: str) -> Interval | None:
         """Return the share of a system's items on which a person and the judges agree, of those that both answered.
 
         Compared are the answers to the items' own questions, without their prerequisites.
         """
-        hits, compared = [], []
-        for response, result in self._of_system(system):
-            pairs = [
-                (gold, item.judged)
-                for gold, item in zip(response.gold, result.items, strict=True)
-                if gold is not None and item.judged is not None
-            ]
-            hits.append(float(sum(gold == judged for gold, judged in pairs)))
-            compared.append(float(len(pairs)))
+        counts = []
+        for response in self.by_system[system]:
+            given = zip(response.gold, response.result.items, strict=True)
+            same = [gold == item.judged for gold, item in given if gold is not None and item.judged is not None]
+            counts.append((float(sum(same)), float(len(same))))
+        hits, compared = zip(*counts, strict=True) if counts else ((), ())
         return ratio_intervals(hits, compared, level=self._level_of(system))[0]
 
     def with_gold(
@@ -263,22 +281,26 @@ class ChecklistAnalysis(Analysis):
         """Return the answers to the items' own questions, or the primary scores, for a comparison with people."""
         if criterion is not None:
             raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
+        places: Mapping[Answer | None, int] = {"yes": 0, "no": 1, "na": 2}
+        values = {0: 1.0, 1: 0.0}
         systems = self.systems if system is None else (system,)
-        responses = [each for name in systems for each in self._of_system(name)]
-        rows = [row for response, result in responses for row in _judged_items(response, result)]
-        if numbers:
-            rows = [
-                JudgedRow(each.instance, each.system, None, result.scores.primary_score, cluster=each.cluster)
-                for each, result in responses
-            ]
+        rows = []
+        for response in (each for name in systems for each in self.by_system[name]):
+            about, cluster = (response.instance, response.system), response.cluster
+            if numbers:
+                rows.append(JudgedRow(*about, None, response.result.score, cluster=cluster))
+            for item, gold in () if numbers else zip(response.result.items, response.gold, strict=True):
+                own, right = places.get(item.judged), places.get(gold)
+                score, best = (None if place is None else values.get(place) for place in (own, right))
+                rows.append(JudgedRow(*about, own, score, right, best, cluster))
         return rows, Scale.of(_ANSWERS), f"{', '.join(systems)}: {', '.join(self.parameters['judges'])}"
 
     @cached_property
     def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
         scored = {
-            system: scored_rows((result.scores.primary_score, result.bounds) for _, result in self._of_system(system))
-            for system in self.systems
+            system: scored_rows((each.result.score, each.result.bounds) for each in own)
+            for system, own in self.by_system.items()
         }
         return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
 
@@ -288,7 +310,7 @@ class ChecklistAnalysis(Analysis):
         Empty if one judge was asked once, and if the rows have different checklists.
         """
         return item_panels(
-            [result for _, result in self._of_system(system)],
+            [each.result for each in self.by_system[system]],
             self.rules,
             samples=self.parameters["grid"]["samples"],
             level=self._level_of(system),
@@ -324,42 +346,43 @@ class ChecklistAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
         best = best_system({system: report.primary_score for system, report in self.reports.items()})
-        categories = list(
-            dict.fromkeys(each.category for report in self.reports.values() for each in report.categories)
+        named = {
+            system: {each.category: each.pass_rate for each in report.categories}
+            for system, report in self.reports.items()
+        }
+        categories = dict.fromkeys(category for own in named.values() for category in own)
+        by_category = TextTable(
+            title=f"Pass rate of each category, over its answers about all responses {_level(self)}",
+            headers=("category", *named),
+            rows=tuple((each, *(format_interval(own.get(each)) for own in named.values())) for each in categories),
+            notes=(_MICRO,),
+            kind="categories",
         )
         return (
             _systems_table(self),
             *differences_tables(self.differences, {_primary(self): best}, level=self.parameters["level"]),
-            _questions_table(self) if len(self.systems) == 1 else _questions_by_system_table(self),
-            *([_categories_table(self, categories)] if len(categories) > 1 else []),
+            _questions_table(self),
+            *([by_category] if len(categories) > 1 else []),
         )
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
-        for response, result in zip(self.entries, self.results, strict=True):
-            for item in _items(response, result):
-                yield {**_identity(response, result), **item, "cluster": response.cluster}
+        for response in self.entries:
+            yield from ({**response.names, **item, "cluster": response.cluster} for item in response.item_records())
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each response: its scores, with its items inside."""
-        for response, result in zip(self.entries, self.results, strict=True):
+        for response in self.entries:
             yield {
-                **_identity(response, result),
-                **result.record(),
+                **response.names,
+                **response.result.record(),
                 "cluster": response.cluster,
-                **result.counts(),
+                **response.result.counts(),
                 "items": [
-                    {**item, "votes": list(map(vote_row, verdict.votes))} if votes else item
-                    for item, verdict in zip(_items(response, result), response.verdicts, strict=True)
+                    with_votes(item, [verdict], votes=votes)
+                    for item, verdict in zip(response.item_records(), response.verdicts, strict=True)
                 ],
             }
-
-    def overview(self) -> dict[str, Any]:
-        """Return the fields of each system's report, and of each difference."""
-        return {
-            "differences": [plain(each) for each in self.differences],
-            "reports": {system: plain(report) for system, report in self.reports.items()},
-        }
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each answer, as ``checklist(votes=rows)`` reads them.
@@ -373,11 +396,6 @@ class ChecklistAnalysis(Analysis):
             row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
         return found
-
-    def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
-        for response, result in zip(self.entries, self.results, strict=True):
-            if response.system == system:
-                yield response, result
 
 
 def item_panels(
@@ -404,32 +422,6 @@ def item_panels(
     return {name: report for name, report in reports.items() if report is not None}
 
 
-def _outcome(response: CheckedResponse, result: ChecklistResult, checklist: Checklist) -> Outcome:
-    """Return the outcome of a response."""
-    questions = tuple((response.instance, response.system, item.name) for item in checklist.items)
-    score = result.scores.primary_score
-    return Outcome(response.instance, questions, score, na=result.na, cluster=response.cluster)
-
-
-def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[str, Any]]:
-    for item, gold in zip(result.items, response.gold, strict=True):
-        yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-
-
-def _judged_items(response: CheckedResponse, result: ChecklistResult) -> Iterator[JudgedRow]:
-    """Return the answers to the items' own questions, and those that a person gave."""
-    places: Mapping[Answer | None, int] = {"yes": 0, "no": 1, "na": 2}
-    values = {0: 1.0, 1: 0.0}
-    for item, gold in zip(result.items, response.gold, strict=True):
-        judged, right = places.get(item.judged), places.get(gold)
-        scores = (None if place is None else values.get(place) for place in (judged, right))
-        yield JudgedRow(response.instance, response.system, judged, next(scores), right, next(scores), response.cluster)
-
-
-def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, Any]:
-    return {"instance": response.instance, "system": response.system, "checklist": result.checklist.name}
-
-
 def _primary(table: ChecklistAnalysis) -> str:
     """Return the name of the primary score."""
     return METRICS[table.parameters["primary_metric"]]
@@ -442,11 +434,17 @@ def _level(table: ChecklistAnalysis) -> str:
 
 def _systems_table(table: ChecklistAnalysis) -> TextTable:
     reports, checklists, primary = table.reports, table.checklists, _primary(table)
-    others = [name for name in METRICS.values() if name != primary and _differs(name, reports.values())]
+    pass_rates = [format_estimate(report.pass_rate) for report in reports.values()]
+    others = {  # of scores that are equal to the pass rate in every row, only this one is shown
+        name: name.replace(" ", "_")
+        for name in METRICS.values()
+        if name == METRICS["pass"]
+        or pass_rates != [format_estimate(getattr(report, name.replace(" ", "_"))) for report in reports.values()]
+    }
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
     columns = (
         Column(f"{primary} {_level(table)}", lambda each: format_score(each.primary_score, each.unscored_bounds)),
-        *(Column(name, name.replace(" ", "_"), limits=False) for name in others),
+        *(Column(name, field, limits=False) for name, field in others.items() if name != primary),
         Column("all items", "micro_pass_rate", limits=False),
         Column("on 1–5", "scaled_score_1_5", limits=False),
         Column("n", "num_instances"),
@@ -465,99 +463,49 @@ def _systems_table(table: ChecklistAnalysis) -> TextTable:
     return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
 
 
-def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
-    """Return whether a score differs from the pass rate."""
-    return name == METRICS["pass"] or any(
-        format_estimate(getattr(each, name.replace(" ", "_"))) != format_estimate(each.pass_rate) for each in reports
-    )
-
-
 def _questions_table(table: ChecklistAnalysis) -> TextTable:
-    """Return the table for one system: every question with its measures."""
-    (report,) = table.reports.values()
-    columns = (
-        Column(f"pass rate {_level(table)}", "pass_rate"),
-        *(Column(answer, answer) for answer in ("yes", "no")),
-        Column("NA", "na"),
-        Column("unanswered", "unanswered"),
-        Column("discrimination", lambda item: _told(item) or format_interval(item.discrimination)),
-    )
-    named = [((_shortened(item.label), item.category), item) for item in report.items[:MOST_QUESTIONS]]
-    notes = (_DISCRIMINATION, *_prerequisite_note(report.items), *_left_out_note(len(report.items)))
-    return measures_table("Questions", ("question", "category"), named, columns, notes, kind="questions")
-
-
-def _questions_by_system_table(table: ChecklistAnalysis) -> TextTable:
-    """Return the table for several systems: every question with the pass rate of each."""
-    reports = table.reports
-    labels = list(dict.fromkeys(item.label for report in reports.values() for item in report.items))
-    items = {system: {item.label: item for item in report.items} for system, report in reports.items()}
-    rows = []
-    for label in labels[:MOST_QUESTIONS]:
-        found = [items[system].get(label) for system in reports]
-        known = [item for item in found if item is not None]
-        rows.append(
-            (
-                _shortened(label),
-                known[0].category,
-                *(format_interval(item.pass_rate if item else None) for item in found),
-                format_count(sum(item.unanswered for item in known)),
-            )
-        )
-    every = [item for report in reports.values() for item in report.items]
-    return TextTable(
-        title=f"Pass rate of each question {_level(table)}",
-        headers=("question", "category", *reports, "unanswered"),
-        rows=tuple(rows),
-        notes=(*_told_apart_note(items, labels), *_prerequisite_note(every), *_left_out_note(len(labels))),
-        kind="questions",
-        naming=2,
-    )
-
-
-def _categories_table(table: ChecklistAnalysis, categories: Sequence[str]) -> TextTable:
-    reports = table.reports
-    rates = {
-        system: {each.category: each.pass_rate for each in report.categories} for system, report in reports.items()
-    }
-    return TextTable(
-        title=f"Pass rate of each category, over its answers about all responses {_level(table)}",
-        headers=("category", *reports),
-        rows=tuple(
-            (category, *(format_interval(rates[system].get(category)) for system in reports)) for category in categories
-        ),
-        notes=(_MICRO,),
-        kind="categories",
-    )
-
-
-def _told_apart_note(items: Mapping[str, Mapping[str, ItemReport]], labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the note on the questions that every response of every system passes, or fails."""
-    notes = []
-    for finding in _TELL_NOTHING:
-        named = [
-            _shortened(label)
-            for label in labels
-            if all(_told(found[label]) == finding for found in items.values() if label in found)
+    """Return the questions: of one system with all their measures, of several with the pass rate of each system."""
+    items = {system: {item.label: item for item in report.items} for system, report in table.reports.items()}
+    labels = list(dict.fromkeys(label for found in items.values() for label in found))
+    every = [item for found in items.values() for item in found.values()]
+    found = {label: {system: own[label] for system, own in items.items() if label in own} for label in labels}
+    title, notes = f"Pass rate of each question {_level(table)}", []
+    if len(items) == 1:
+        title, notes = "Questions", [_DISCRIMINATION]
+        columns = [
+            Column(f"pass rate {_level(table)}", "pass_rate"),
+            *(Column(answer, answer) for answer in ("yes", "no")),
+            Column("NA", "na"),
+            Column("unanswered", "unanswered"),
+            Column("discrimination", lambda item: _same_answer(item) or format_interval(item.discrimination)),
         ]
-        if named:
-            notes.append(f"Questions that {finding.partition(' ')[2]} everywhere: {', '.join(named)}.")
-    return tuple(notes)
+        rows: list[tuple[tuple[str, ...], Any]] = [((_shortened(item.label), item.category), item) for item in every]
+    else:
+
+        def pass_rates(system: str) -> Column:
+            return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
+
+        columns = [pass_rates(system) for system in items]
+        columns.append(Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values()))))
+        rows = [((_shortened(label), next(iter(own.values())).category), own) for label, own in found.items()]
+        for answer in _SAME_ANSWER:
+            alike = [
+                _shortened(label)
+                for label, own in found.items()
+                if all(_same_answer(item) == answer for item in own.values())
+            ]
+            if alike:
+                notes.append(f"Questions that {answer.partition(' ')[2]} everywhere: {', '.join(alike)}.")
+    if failed := sum(item.by_prerequisite for item in every):
+        notes.append(f"{failed} of the no are due to a prerequisite that is not met.")
+    if len(rows) > MOST_QUESTIONS:
+        notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
+    return measures_table(title, ("question", "category"), rows[:MOST_QUESTIONS], columns, notes, kind="questions")
 
 
-def _told(item: ItemReport) -> str | None:
+def _same_answer(item: ItemReport) -> str | None:
     """Describe a question that does not distinguish responses."""
-    return item.finding if item.finding in _TELL_NOTHING else None
-
-
-def _prerequisite_note(items: Sequence[ItemReport]) -> tuple[str, ...]:
-    failed = sum(item.by_prerequisite for item in items)
-    return (f"{failed} of the no are due to a prerequisite that is not met.",) if failed else ()
-
-
-def _left_out_note(questions: int) -> tuple[str, ...]:
-    more = questions - MOST_QUESTIONS
-    return (f"{more} more questions are in the reports of the table.",) if more > 0 else ()
+    return item.finding if item.finding in _SAME_ANSWER else None
 
 
 def _notes(table: ChecklistAnalysis) -> tuple[str, ...]:

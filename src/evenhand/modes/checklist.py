@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.aggregation.checklist_score import (
     UNGROUPED,
@@ -39,17 +38,24 @@ from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
 from evenhand.results.measures import UnscoredCounts, known, measure
 from evenhand.results.vote_columns import VoteColumns
-from evenhand.scoring import ReplyMeasures, reply_measures
-from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.scoring import VoteMeasures, bounded_mean, vote_measures
+from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
-FloatArray = NDArray[np.float64]
 Bounds = Mapping[str, UnscoredBounds]
 
-OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
-"""The scores that every response has."""
+SCORES: Final = {
+    "pass_rate": "no response has an answered item",
+    "weighted_score": "the answered items weigh nothing",
+    "normalized_score": "no response has a mean over draws",
+    "primary_score": "no response has a primary score",
+    "scaled_score_1_5": "no response has an answered item",
+}
+"""The scores of a response -> why there may be none."""
+
+OF_RESPONSE: Final = tuple(SCORES)
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     **dict.fromkeys((*OF_RESPONSE, "micro_pass_rate"), (0.0, 1.0)),
@@ -387,7 +393,7 @@ class CategoryReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistReport(ReplyMeasures):
+class ChecklistReport(VoteMeasures):
     """The report on the checklists of ``num_instances`` responses. Intervals are over responses.
 
     Attributes:
@@ -403,9 +409,6 @@ class ChecklistReport(ReplyMeasures):
         normalized_score: The mean normalized score.
         scaled_score_1_5: The mean scaled score, between 1 and 5.
         answered_share: Items with an answer, NA being one, / all items.
-        positional_bias: The share of items shown in several orders whose answer was not always the same.
-        agreement: The mean share of the votes on an item that equal its verdict, over items with more than one vote.
-        spread: The mean standard deviation of repeated draws.
         score_if_unscored_0: The mean primary score if every missing answer had been no.
         score_if_unscored_1: The mean primary score if every missing answer had been yes.
         answered: Items answered yes or no.
@@ -423,9 +426,6 @@ class ChecklistReport(ReplyMeasures):
     scaled_score_1_5: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
     micro_pass_rate: Interval | Missing = measure("score", bounds="unscored_bounds_of")
     answered_share: Interval | Missing = measure("share")
-    positional_bias: Interval | Missing = measure("share")
-    agreement: Interval | Missing = measure("share")
-    spread: Interval | Missing = measure("score")
     num_instances: int
     num_unscored: int = measure("count")
     num_partial: int = measure("count")
@@ -451,21 +451,8 @@ class ChecklistReport(ReplyMeasures):
         return self.pass_rate
 
 
-SCORES: Final = {
-    "primary_score": "no response has a primary score",
-    "pass_rate": "no response has an answered item",
-    "weighted_score": "the answered items weigh nothing",
-    "normalized_score": "no response has a mean over draws",
-}
-"""The scores of a response, and why there may be none."""
-
-RATES: Final = {
-    "micro_pass_rate": "no item is answered",
-    "answered_share": "there are no items",
-    "positional_bias": "no item was read in two orders",
-    "agreement": "no item has two votes",
-}
-"""Rates over all items of all responses, and why there may be none."""
+RATES: Final = ("micro_pass_rate", "answered_share", "positional_bias", "agreement")
+"""Rates over all items of all responses."""
 
 
 def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95, seed: int = 0) -> ChecklistReport:
@@ -476,48 +463,45 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: The seed of the draws for the intervals of discriminations.
     """
-    scored = _columns([[getattr(result.scores, name) for name in SCORES] for result in results], len(SCORES))
-    scores = mean_intervals(scored, level=level)
-    scaled = _columns([[result.scores.scaled_score_1_5] for result in results], 1)
-    rates = ratio_intervals(*_shares([_counts(result) for result in results], len(RATES)), level=level)
-    spreads = _shares([[_sum_and_count(item.verdict.spread for item in result.items)] for result in results], 1)
-    bounds = [result.bounds for result in results if result.bounds is not None]
-    unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
-    lows, highs = zip(*bounds, strict=True) if bounds else ((), ())
-    unanswered = Counter(item.reason for result in results for item in result.items if item.reason and not item.answer)
-    named: dict[str, Any] = {
-        name: known(interval, reason)
-        for (name, reason), interval in zip((SCORES | RATES).items(), (*scores, *rates), strict=True)
+    items = [(row, item) for row, result in enumerate(results) for item in result.items]
+    rows = np.array([row for row, _ in items], dtype=np.int64)
+    found = {
+        name: bounded_mean(
+            [getattr(result.scores, name) for result in results],
+            [result.limits(name) for result in results],
+            level=level,
+            bounds=RANGES[name],
+        )
+        for name in SCORES
     }
-    ends = RANGES["scaled_score_1_5"]
-    (scaled_score,) = mean_intervals(scaled, level=level, bounds=ends)
-    limits = {name: [result.limits(name) for result in results] for name in (*SCORES, "scaled_score_1_5")}
-    led = {name: unscored_bounds(one, limits[name], level=level) for name, one in zip(SCORES, scores, strict=True)}
-    led["scaled_score_1_5"] = unscored_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=ends)
-    every = [(row, item) for row, result in enumerate(results) for item in result.items]
-    led["micro_pass_rate"] = _unscored_rate(rates[0], every, len(results), level=level)
+    counts = np.array([(each.yes, each.answered, each.answered + each.na) for each in (r.scores for r in results)])
+    counts = np.column_stack([counts.reshape(-1, 3), [len(result.items) for result in results]]).astype(float)
+    micro, answered = ratio_intervals(counts[:, [0, 2]], counts[:, [1, 3]], level=level)
+    ends = np.array([result.bounds for result in results if result.bounds is not None]).reshape(-1, 2)
+    unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
+    unanswered = Counter(str(item.reason) for _, item in items if item.answer is None)
+    measures, _ = vote_measures([item.verdict for _, item in items], rows=rows, level=level)
+    scores: dict[str, Any] = {name: known(interval, SCORES[name]) for name, (interval, _) in found.items()}
+    led = {name: bounds for name, (_, bounds) in found.items()}
+    led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
     return ChecklistReport(
-        **named,
-        scaled_score_1_5=known(scaled_score, SCORES["pass_rate"]),
-        spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
+        **scores,
+        micro_pass_rate=known(micro, "no item is answered"),
+        answered_share=known(answered, "there are no items"),
         num_instances=len(results),
         num_unscored=sum(result.scores.primary_score is None and not result.na for result in results),
         num_partial=sum(result.scores.answered > 0 and result.scores.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
-        answered=sum(result.scores.answered for result in results),
+        answered=int(counts[:, 1].sum()),
         na=sum(result.scores.na for result in results),
         unanswered=sum(result.scores.unanswered for result in results),
         unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
-        score_if_unscored_0=float(np.mean(lows)) if bounds else unlimited,
-        score_if_unscored_1=float(np.mean(highs)) if bounds else unlimited,
+        score_if_unscored_0=float(ends[:, 0].mean()) if len(ends) else unlimited,
+        score_if_unscored_1=float(ends[:, 1].mean()) if len(ends) else unlimited,
         items=_item_reports(results, level=level, seed=seed),
-        categories=_category_reports(results, level=level),
+        categories=_category_reports(items, len(results), level=level),
         unscored_bounds_of=_leading(led),
-        **reply_measures(
-            [verdict.votes for result in results for verdict in result.verdicts],
-            rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
-            level=level,
-        ),
+        **measures,
     )
 
 
@@ -525,46 +509,13 @@ def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
     return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
 
 
-def _item_limits(item: ItemResult) -> tuple[float, float] | None:
-    """Return whether the item is met if every missing answer was no, and yes; None if it does not apply."""
-    low, high = (_MET.get(answer) for answer in item.possible or (item.answer, item.answer))
-    return None if low is None or high is None else (low, high)
-
-
 def _unscored_rate(
-    rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
+    rate: Interval | None, items: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
 ) -> UnscoredBounds | None:
     """Return the bounds of yes / answered over items, each with the row of its response, if these lead."""
     labels = IntervalLevel.of(level).labels(n_results)
-    over = IntervalLevel.of(level).over([int(labels[row]) for row, _ in cells])
-    return unscored_bounds(rate, [_item_limits(item) for _, item in cells], level=over, unit="items")
-
-
-def _columns(rows: Sequence[Sequence[float | None]], width: int) -> FloatArray:
-    """Return rows as statistics take them: NaN for a missing number."""
-    return np.array(rows, dtype=float).reshape(len(rows), width)
-
-
-def _shares(counts: Sequence[Sequence[tuple[float, float]]], width: int) -> tuple[FloatArray, FloatArray]:
-    """Return numerators and denominators, each (n_results, n_shares)."""
-    table = np.array(counts, dtype=float).reshape(len(counts), width, 2)
-    return table[:, :, 0], table[:, :, 1]
-
-
-def _sum_and_count(values: Iterable[float | None]) -> tuple[float, float]:
-    present = [value for value in values if value is not None]
-    return float(sum(present)), float(len(present))
-
-
-def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
-    """Return the numerator and denominator of each of :data:`RATES`."""
-    scores, verdicts = result.scores, result.verdicts
-    return (
-        (scores.yes, scores.answered),
-        (scores.answered + scores.na, len(verdicts)),
-        _sum_and_count(None if each.position_consistent is None else not each.position_consistent for each in verdicts),
-        _sum_and_count(each.agreement for each in verdicts if len(each.votes) > 1),
-    )
+    over = IntervalLevel.of(level).over([int(labels[row]) for row, _ in items])
+    return unscored_bounds(rate, [item.possible_met for _, item in items], level=over, unit="items")
 
 
 _Question = tuple[str, str]
@@ -578,25 +529,14 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         for item in result.items:
             key = (item.item.name if shared else "", " ".join(item.item.question.split()))
             found.setdefault(key, {}).setdefault(row, item)
-    passed = _by_item(found, len(results), _met)
-    confidences = _by_item(found, len(results), lambda item: item.confidence)
-    rates = mean_intervals(passed, level=level)
-    sure = mean_intervals(confidences, level=level)
+    passed = np.full((len(results), len(found)), np.nan)
+    for column, cells in enumerate(found.values()):
+        passed[list(cells), column] = [item.met for item in cells.values()]
     telling = item_rest_correlations(passed, level=level, seed=seed)
     return tuple(
-        _item_report(label, by_row, intervals, _item_unscored(by_row, len(results), *intervals[:2], level=level))
-        for label, by_row, *intervals in zip(_labels(found), found.values(), rates, sure, telling, strict=True)
+        _item_report(label, by_row, discrimination, len(results), level)
+        for label, by_row, discrimination in zip(_labels(found), found.values(), telling, strict=True)
     )
-
-
-def _by_item(
-    found: Mapping[_Question, _Cells], n_results: int, number: Callable[[ItemResult], float | None]
-) -> FloatArray:
-    """Return shape (n_results, n_items), NaN for a missing number, as for the items of other responses."""
-    table = np.full((n_results, len(found)), np.nan)
-    for column, cells in enumerate(found.values()):
-        table[list(cells), column] = [number(item) for item in cells.values()]
-    return table
 
 
 def _alike(results: Sequence[ChecklistResult]) -> bool:
@@ -619,58 +559,47 @@ def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
     ]
 
 
-_MET: Final[Mapping[str | None, float]] = {"yes": 1.0, "no": 0.0}
-
-
-def _met(item: ItemResult) -> float | None:
-    return _MET.get(item.answer)
-
-
-def _item_unscored(
-    by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: Level
-) -> Bounds:
-    """Return the leading bounds of an item's scores; a confidence has some if that of another response is known."""
-    if all(item.possible is None for item in by_row.values()):
-        return MappingProxyType({})
-    places = [by_row.get(row) for row in range(n_results)]
-    met = [None if item is None else _item_limits(item) for item in places]
-    sure = [None if item is None else _confidence_limits(item) for item in places]
-    led = {"pass_rate": unscored_bounds(pass_rate, met, level=level)}
-    if confidence is not None:
-        led["confidence"] = unscored_bounds(confidence, sure, level=level)
-    return _leading(led)
-
-
 def _confidence_limits(item: ItemResult) -> tuple[float, float] | None:
-    """Return the limits of its confidence; None too if an answer that was read has none."""
-    if _item_limits(item) is None or (item.answer is not None and item.confidence is None):
-        return None
-    one = item.confidence
-    return item.possible_confidences if item.possible is not None or one is None else (one, one)
+    """Return the limits of its confidence; None too if an answer that was scored has none."""
+    lacking = item.possible_met is None or (item.answer is not None and item.confidence is None)
+    return None if lacking else item.possible_confidences
 
 
-def _item_report(label: str, by_row: _Cells, intervals: Sequence[Interval | None], bounds: Bounds) -> ItemReport:
-    pass_rate, confidence, discrimination = intervals
-    cells = list(by_row.values())
-    answers = Counter(item.answer for item in cells)
-    weights = {item.item.weight for item in cells}
-    first = cells[0].item
+def _item_report(
+    label: str, by_row: _Cells, discrimination: Interval | None, n_results: int, level: Level
+) -> ItemReport:
+    cells = [by_row.get(row) for row in range(n_results)]
+    asked = list(by_row.values())
+    pass_rate, unscored = bounded_mean(
+        [None if item is None else item.met for item in cells],
+        [None if item is None else item.possible_met for item in cells],
+        level=level,
+    )
+    confidence, unsure = bounded_mean(
+        [None if item is None else item.confidence for item in cells],
+        [None if item is None else _confidence_limits(item) for item in cells],
+        level=level,
+    )
+    led = {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
+    answers = Counter(item.answer for item in asked)
+    weights = {item.item.weight for item in asked}
+    first = asked[0].item
     return ItemReport(
         label=label,
         question=first.question,
         category=first.category,
         weight=weights.pop() if len(weights) == 1 else None,
-        asked=len(cells),
+        asked=len(asked),
         yes=answers["yes"],
         no=answers["no"],
         na=answers["na"],
         unanswered=answers[None],
-        by_prerequisite=sum(item.reason == "prerequisite" for item in cells),
+        by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
         pass_rate=known(pass_rate, "no answer"),
         confidence=known(confidence, "no confidence is known"),
         discrimination=known(discrimination, _finding(answers["yes"], answers["no"])),
-        unscored_bounds_of=bounds,
-        unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in cells]), list(by_row)),
+        unscored_bounds_of=_leading(led),
+        unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
     )
 
 
@@ -682,25 +611,22 @@ def _finding(yes: int, no: int) -> str:
     return "all fail" if yes == 0 else "too little to compare with"
 
 
-def _category_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[CategoryReport, ...]:
-    categories = list(dict.fromkeys(item.item.category or UNGROUPED for result in results for item in result.items))
-    place = {category: column for column, category in enumerate(categories)}
-    yes, answered = np.zeros((2, len(results), len(categories)))
-    cells: dict[str, list[tuple[int, ItemResult]]] = {category: [] for category in categories}
-    for row, result in enumerate(results):
-        for item in result.items:
-            cells[item.item.category or UNGROUPED].append((row, item))
-            if (met := _met(item)) is not None:
-                column = place[item.item.category or UNGROUPED]
-                yes[row, column] += met
+def _category_reports(
+    items: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
+) -> tuple[CategoryReport, ...]:
+    grouped: dict[str, list[tuple[int, ItemResult]]] = {}
+    for row, item in items:
+        grouped.setdefault(item.item.category or UNGROUPED, []).append((row, item))
+    yes, answered = np.zeros((2, n_results, len(grouped)))
+    for column, own in enumerate(grouped.values()):
+        for row, item in own:
+            if item.met is not None:
+                yes[row, column] += item.met
                 answered[row, column] += 1
     rates = ratio_intervals(yes, answered, level=level)
     return tuple(
         CategoryReport(
-            category,
-            known(rate, "no answer"),
-            int(total),
-            _unscored_rate(rate, cells[category], len(results), level=level),
+            category, known(rate, "no answer"), int(total), _unscored_rate(rate, own, n_results, level=level)
         )
-        for category, rate, total in zip(categories, rates, answered.sum(axis=0), strict=True)
+        for (category, own), rate, total in zip(grouped.items(), rates, answered.sum(axis=0), strict=True)
     )

@@ -15,7 +15,7 @@ from evenhand.options import Reduction
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import FloatArray
-from evenhand.statistics.strengths import strengths_of_wins
+from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
 TIE: Final = "tie"
@@ -256,14 +256,14 @@ def instance_rankings(
     """Return ranks among systems that can be compared on one instance, 1 the best; equals share the better.
 
     By winrate where every two of the systems with a scored contest met equally often; otherwise, the opponents being
-    unequal, by :func:`~evenhand.statistics.strengths.strengths_of_wins`. None for a system without a scored
-    contest, and for all when some of the others are not connected by a chain of contests.
+    unequal, by strength, for which every contest counts once. None for a system without a scored contest, and for all
+    when some of the others are not connected by a chain of contests.
     """
-    meetings = resolved_contests(contests, systems, reduction).meetings
-    if meetings.balanced.all():
+    resolved = resolved_contests(contests, systems, reduction)
+    if resolved.meetings.balanced.all():
         return rankings(winrates(contests, systems, reduction))
-    strengths = strengths_of_wins(meetings.matrix)
-    return rankings(dict(zip(systems, strengths, strict=True)))
+    strengths = fit_strengths(resolved, ties="half", place_all=True).strengths
+    return rankings({system: each.estimate if each else None for system, each in zip(systems, strengths, strict=True)})
 
 
 def resolved_contests(

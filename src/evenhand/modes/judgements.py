@@ -18,8 +18,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import JudgedRow, Scale
-from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judge_reliability.tables import panel_tables
+from evenhand.judge_reliability.panel_report import PanelReport, panel_tables, report_of_run
 from evenhand.modes.differences import (
     best_system,
     differences_tables,
@@ -51,7 +50,6 @@ from evenhand.results.measures import (
     Reported,
     UnscoredCounts,
     measures_table,
-    plain,
     score_column,
 )
 from evenhand.results.notes import (
@@ -599,27 +597,6 @@ class JudgementAnalysis(Analysis):
         return table.with_column(
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
-
-    def overview(self) -> dict[str, Any]:
-        """Return the fields of each summary under its ``system`` and ``criterion``, of each difference and panel."""
-        return {
-            "summaries": [
-                {
-                    "system": system,
-                    "criterion": criterion,
-                    **plain(summary),
-                    "gold_agreement": plain(self.gold_agreement(system, criterion)),
-                }
-                for (system, criterion), summary in self.summaries.items()
-            ],
-            "differences": [plain(each) for each in (*self.rubric_differences, *self.differences)],
-            "rubric_summaries": [{"system": system, **plain(each)} for system, each in self.rubric_scores.items()],
-            "panels": [
-                {"system": system, **report.as_json()}
-                for (system, _), report in self._panels.items()
-                if report is not None
-            ],
-        }
 
     def _cell(self, system: str, criterion: str) -> list[Judgement]:
         return self._cells.get((system, criterion), [])

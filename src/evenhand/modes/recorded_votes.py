@@ -24,20 +24,22 @@ from evenhand.judge_reliability.against_people import (
     Scale,
     VoteSummary,
     all_pairs,
+    labels_table,
+    pairs_of_raters_table,
     panels,
     recorded_verdict,
     summarize_votes,
+    vote_summary_table,
 )
-from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
+from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.saved import Stored
+from evenhand.results.saved import InMemory, Stored
 from evenhand.results.vote_columns import Cell
-from evenhand.scoring import count_readings, readings_note
+from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
@@ -93,8 +95,12 @@ class VoteAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
         """Make an instance of each cell."""
         rule, weights = self.parameters["rule"], self.parameters["weights"]
+        shared: dict[tuple[int, ...], Verdict] = {}  # equal votes in memory are one value, and share a verdict
         for cell in cells:
-            verdict = recorded_verdict(cell.votes, self.criterion, rule, weights)
+            votes = tuple(map(id, cell.votes))
+            verdict = shared.get(votes) or recorded_verdict(cell.votes, self.criterion, rule, weights)
+            if isinstance(self.stored, InMemory):
+                shared[votes] = verdict
             yield RecordedInstance(**cell.about, verdict=verdict)
 
     @property
@@ -196,12 +202,11 @@ class VoteAnalysis(Analysis):
             about = f"{self.criterion.name} of {system}" if system else self.criterion.name
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
-            votes = [vote for each in self.entries if each.system == system for vote in each.verdict.votes]
-            read = (*readings_note([count_readings(votes)]), *unscored_note(summary.scores.unscored_counts))
+            read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read, *self.notes)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
-                tables.append(labels_table(named, compared.labels, compared.confusion_matrix))
+                tables.append(labels_table(named, compared))
         return tuple(tables)
 
     def with_gold(
@@ -232,11 +237,6 @@ class VoteAnalysis(Analysis):
             "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
         return {**self.header, "parameters": {**said, **changed}}
-
-    def overview(self) -> dict[str, Any]:
-        """Return the fields of the summary, or of the summary of each system."""
-        found = {system: plain(summary) for system, summary in self.summaries.items()}
-        return {"summary": found[self.systems[0]]} if self.systems == ("",) else {"summaries": found}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
@@ -388,15 +388,6 @@ class AgreementAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """Give a row for each pair; a measure is its estimate, with its limits."""
         yield from map(_pair_record, self.pairs)
-
-    def overview(self) -> dict[str, Any]:
-        """Return what was measured of the raters."""
-        return {
-            "missing": dict(self.missing),
-            "not_asked": dict(self.not_asked),
-            "panels": plain(self.panels, reasons=True),
-            "pairs": plain(self.pairs, reasons=True),
-        }
 
 
 def _pair_record(pair: RaterPair) -> dict[str, Any]:

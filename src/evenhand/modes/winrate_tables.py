@@ -164,8 +164,6 @@ class WinrateAnalysis(Analysis):
             rounds=[contest.round for contest in self.entries],
             length_difference=[contest.length_difference for contest in self.entries],
             level=self._level,
-            resamples=self.parameters["resamples"],
-            seed=self.parameters["seed"],
         )
 
     @cached_property
@@ -451,7 +449,7 @@ def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
 
 _INTERVALS = ("winrate", "field_winrate", "strength", "length_controlled_winrate")
 _NUMBERS = (
-    *("winrate_if_unscored_0", "winrate_if_unscored_1", "rank", "rank_low", "rank_high", "expected_rank"),
+    *("winrate_if_unscored_0", "winrate_if_unscored_1", "rank", "rank_low", "rank_high"),
     *("contests", "ties", "num_unscored"),
 )
 

@@ -70,14 +70,12 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     Attributes:
         design: The rule by which pairs meet.
         reduction: The rule by which contests become winrates; a Swiss design pairs by winrates.
-        resamples: The number of resamples for the expected ranks.
         stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
             that the level of the intervals leaves.
     """
 
     design: Design = field(default_factory=lambda: parse_design("all"))
     reduction: Reduction = "win_rate"
-    resamples: int = 1000
     stop: Literal["decided"] | None = None
 
     def __post_init__(self) -> None:
@@ -137,7 +135,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         return {
             "design": str(self.design),
             "reduction": self.reduction,
-            "resamples": self.resamples,
             **self.run_parameters(),
         }
 
@@ -300,7 +297,6 @@ class SystemSummary:
         rank: The rank, by winrate if all met equally often and otherwise by strength.
         rank_low: The best rank that the tests leave open.
         rank_high: The worst rank that the tests leave open.
-        expected_rank: The mean rank over the resamples of the ranking.
         field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
         strength: Davidson's log-strength.
         length_controlled_winrate: The winrate as it would be if all responses were equally long.
@@ -320,7 +316,6 @@ class SystemSummary:
     rank: int | Missing = measure("count", always=True)
     rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
     rank_high: int | Missing = measure("count", name="rank_ci_high", always=True)
-    expected_rank: float | Missing
     strength: Interval | Missing
     length_controlled_winrate: Interval | Missing
     contests: int = measure("count", name="num_contests")
@@ -397,7 +392,7 @@ def summarize_contests(
     if ranking is None:
         resolved, presented = resolved_contests(contests, systems, reduction), presented_contests(contests, systems)
         rounds = [contest.round for contest in contests]
-        ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
+        ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level)
     clusters = {contest.instance: contest.cluster for contest in contests}
     level = replace(IntervalLevel.of(level), clusters=None if None in clusters.values() else [*clusters.values()])
     reasons = Counter(contest.unscored_reason for contest in contests if contest.unscored_reason is not None)

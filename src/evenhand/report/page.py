@@ -7,7 +7,6 @@ are shown and never obeyed (:mod:`evenhand.visible`).
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 from collections import Counter
@@ -16,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -46,9 +44,6 @@ from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
-
-MOST_LISTED: Final = 200
-"""The verdicts that changed between two runs and are listed above the pictures."""
 
 MOST_ANSWERS: Final = 6
 """The sentences at the top of the page; the scores below hold the others."""
@@ -134,19 +129,26 @@ def report_page(
     runs = shown if isinstance(found, Results) else []
     views: list[Iterable[VerdictView]] = [each.verdict_views(data) for _, each in runs]
     if comparison is not None and isinstance(found, Results):
-        runs.append((called[1], other))
+        shown.append((called[1], other))
         views.append(_views_in_place(found, other, data))  # type: ignore[arg-type] # as compare found
     if gold is not None:
         labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
         views = [_with_labels(each, labels) for each in views]
-    counts = [Counter[str]() for _ in views]
-    views = [_counted(each, count) for each, count in zip(views, counts, strict=True)]
     corrected = correct(found, gold, design=design).text_tables() if gold is not None or design is not None else ()  # type: ignore[arg-type] # as above
     packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
     named = [(name or (each.kind if further else ""), each) for name, each in runs]
-    pictures = [picture for name, each in shown for picture in _pictures(each, name)]
-    kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
+    pictures = [
+        {
+            "kind": each.kind,
+            "title": visible_line(f"{each.title} · {name}" if name else each.title),
+            "caption": each.caption,
+            "svg": base64.b64encode(each.svg()).decode(),
+        }
+        for name, run in shown
+        for each in pictures_of(run)
+    ]
     if comparison is not None:
+        kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
         pictures.sort(key=lambda picture: kinds.index(picture["kind"]))
     tables = found.text_tables()
     return offline_page(
@@ -158,35 +160,20 @@ def report_page(
         answers=_answers([comparison] if comparison else [each for _, each in runs]),
         headlines=_headlines(runs),
         bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
-        notes=_notes(named, counts, corrected=bool(corrected)),
+        notes=_notes(named, packed.counts, corrected=bool(corrected)),
         facts=_facts(named, packed.index["lists"]),
+        comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
         pictures=pictures,
-        sections=[_section(each, name) for name, each in shown],
-        options=list(_options(found.parameters, "")) if isinstance(found, Results) else (),
+        sections=[
+            {"name": name, "tables": each.text_tables(), "notes": map(visible_line, each.closing_notes())}
+            for name, each in shown
+        ],
         verdicts=bool(packed.parts),
         left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
         index=data_element("index", {**packed.index, "called": called}),
         parts=[data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
-        **_changes(comparison),
     )
-
-
-def _section(found: PrintedTables, name: str) -> Mapping[str, Any]:
-    notes = [visible_line(note) for note in found.closing_notes()]
-    return {"name": name, "tables": found.text_tables(), "notes": notes}
-
-
-def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
-    return [
-        {
-            "kind": each.kind,
-            "title": visible_line(f"{each.title} · {name}" if name else each.title),
-            "caption": each.caption,
-            "svg": base64.b64encode(each.svg()).decode(),
-        }
-        for each in pictures_of(found)
-    ]
 
 
 def _column_class(table: TextTable, column: int) -> Markup:
@@ -213,41 +200,11 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _counted(views: Iterable[VerdictView], counts: Counter[str]) -> Iterator[VerdictView]:
-    """Yield the verdicts, and count those asked in two orders, those that changed with it, and those with a label."""
-    for view in views:
-        counts["ordered"] += view.flipped is not None
-        counts["flipped"] += bool(view.flipped)
-        counts["labelled"] += view.gold is not None
-        yield view
-
-
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
         yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
-
-
-def _changes(comparison: RunComparison | None) -> dict[str, Any]:
-    if comparison is None:
-        return {"comparison": (), "changed": (), "changed_count": "", "unlisted": ""}
-    count = format_count(len(comparison.changes))
-    more = f"The {MOST_LISTED} greatest; the list below has all of them as “changed between the runs”."
-    return {
-        "comparison": [table for table in comparison.text_tables() if table.kind != "changes"],
-        "changed": [
-            {
-                "name": visible_line(" · ".join([each.row, *each.about.values()])),
-                "link": Markup("#verdict=") + quote(visible_line(each.name_before), safe=""),
-                "before": visible_line(each.before),
-                "after": visible_line(each.after),
-            }
-            for each in comparison.changes[:MOST_LISTED]
-        ],
-        "changed_count": f"{count} of {format_count(comparison.n_questions, 'verdict')} changed",
-        "unlisted": more if len(comparison.changes) > MOST_LISTED else "",
-    }
 
 
 # --- the answer, the scores and the notes ----------------------------------------------------------------------------
@@ -360,31 +317,41 @@ def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
 
 
 def _card(score: Finding) -> dict[str, str]:
+    estimate, bracket, rest = score.written.partition(" [")
+    limits = bracket.strip() + rest
     if isinstance(score.value, Missing) and score.bounds is None:
         estimate, limits = MISSING, score.value.reason
-    else:
-        estimate, bracket, rest = score.written.partition(" [")
-        limits = bracket.strip() + rest
-    counts = [f"n = {format_count(score.n)}"] if score.n is not None else []
-    counts += [str(score.unscored)] if score.unscored is not None else []
+    counts = [] if score.n is None else [f"n = {format_count(score.n)}"]
+    counts += [] if score.unscored is None else [str(score.unscored)]
     return {"estimate": estimate, "limits": limits, "counts": "; ".join(counts)}
 
 
-def _notes(
-    runs: Sequence[tuple[str, Results]], counts: Sequence[Counter[str]], *, corrected: bool
-) -> list[tuple[str, str]]:
+def _notes(runs: Sequence[tuple[str, Results]], counts: Counter[str], *, corrected: bool) -> list[tuple[str, str]]:
     """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
-    for (name, run), own in zip(runs, counts, strict=True):
-        for topic, note in _notes_of(run, own, corrected=corrected):
+    for name, run in runs:
+        for topic, note in _notes_of(run):
             found.setdefault(topic, {}).setdefault(note, []).append(name)
+    every = [name for name, _ in runs]
+    if counts["flipped"]:
+        flipped, share = format_count(counts["flipped"]), format_percent(counts["flipped"] / counts["ordered"])
+        changed = f"{flipped} of {format_count(counts['ordered'])} verdicts ({share}) changed with the order"
+        found.setdefault("Order", {})[f"{changed} of what was shown: there the judge has no opinion of its own."] = (
+            every
+        )
+    if counts["labelled"] and not corrected:
+        note = (
+            "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
+            "were chosen (design=…, in the shell --design)."
+        )
+        found.setdefault("People", {})[note] = every
     return [
         (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in notes.items()))
         for topic, notes in sorted(found.items(), key=lambda item: NOTE_TOPICS.index(item[0]))
     ]
 
 
-def _notes_of(results: Results, counts: Counter[str], *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results) -> Iterator[tuple[str, str]]:
     parameters, judges = results.parameters, results.parameters.get("judges", ())
     models = results.fingerprint.models
     for note in baseline_note(judges):
@@ -393,25 +360,10 @@ def _notes_of(results: Results, counts: Counter[str], *, corrected: bool) -> Ite
         yield "Judge", f"More models answered than there are judges: {visible_line(', '.join(models))}."
     if results.unscored_counts:
         yield "Unscored", f"{results.unscored_counts}. No mean includes them, and they are not a random sample."
-    rates = [
-        f"{each.label.replace('.parse_rate', '').removesuffix('parse_rate') or 'all'} {each.written}"
-        for each in results.findings()
-        if each.name.rpartition(".")[2] == "parse_rate" and getattr(each.value, "estimate", 1) < 1
-    ]
-    if rates:
-        more = "; …" if len(rates) > MOST_NAMED else ""
-        yield "Unscored", visible_line(f"Parse rates below 100 %: {'; '.join(rates[:MOST_NAMED])}{more}.")
-    flipped, ordered = counts["flipped"], counts["ordered"]
-    if flipped:
-        changed = f"{format_count(flipped)} of {format_count(ordered)} verdicts ({format_percent(flipped / ordered)})"
-        yield "Order", f"{changed} changed with the order of what was shown: there the judge has no opinion of its own."
     for note in early_stop_note(parameters):
         yield "Draws", note
     if parameters.get("grid", {}).get("samples") == 1:
         yield "Draws", "Each prompt was drawn once: how far judges contradict themselves when asked again is not known."
-    if not corrected and counts["labelled"]:
-        note = "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
-        yield "People", f"{note}were chosen (design=…, in the shell --design)."
 
 
 def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
@@ -419,8 +371,8 @@ def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str
     found: list[tuple[str, str]] = []
     for name, run in runs:
         for what, fact in _facts_of(run, lists):
-            if fact not in [known for told, known in found if told.startswith(what)]:
-                found.append((f"{what} · {name}" if any(told == what for told, _ in found) else what, fact))
+            if fact not in [known for title, known in found if title.startswith(what)]:
+                found.append((f"{what} · {name}" if any(title == what for title, _ in found) else what, fact))
     return found
 
 
@@ -454,18 +406,6 @@ def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[
     yield "Intervals", f"{format_level(parameters['level'])}, over {'clusters' if results.clusters() else 'rows'}"
 
 
-def _options(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
-    """Yield all parameters but those with a value per row; nested ones by both names."""
-    for name, value in values.items():
-        if name in {"ids", "groups", "gold"} or (name == "shown" and before):
-            continue
-        if isinstance(value, Mapping) and value:
-            yield from _options(value, f"{before}{name}.")
-        elif value is not None:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            yield visible_line(f"{before}{name}"), visible_line(text)
-
-
 # --- the verdicts as the page's script reads them --------------------------------------------------------------------
 
 PART: Final = 1_000_000
@@ -485,10 +425,12 @@ class PackedVerdicts:
             of the responses, part, and for each run the label, score, spread, agreement, flags, reason, gold label, and
             for each vote its judge, label and reason. Names are places in the lists.
         parts: The texts and votes, rows in their order; each text and message once, under its number.
+        counts: The verdicts that were ``ordered`` (asked in two orders), ``flipped`` with it, and ``labelled``.
     """
 
     index: Mapping[str, Any]
     parts: Sequence[Mapping[str, Any]]
+    counts: Counter[str]
 
 
 @dataclass
@@ -496,8 +438,8 @@ class _Packed:
     """A verdict of one run or two."""
 
     about: list[Any]
-    question: int | None
-    cluster: int | None
+    question: int | None = None
+    cluster: int | None = None
     context: list[list[Any]] = field(default_factory=list)
     responses: dict[int, list[list[Any]]] = field(default_factory=dict)
     columns: dict[int, list[Any]] = field(default_factory=dict)
@@ -516,7 +458,7 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
 
 
 class _Packer:
-    """Collects verdicts; what is long or repeated is held once."""
+    """Collects verdicts; long or repeated texts are held once."""
 
     def __init__(self, leave_out: Collection[str]) -> None:
         self._leave_out = leave_out
@@ -525,37 +467,37 @@ class _Packer:
         self._texts: dict[str, int] = {}
         self._messages: dict[tuple[str, tuple[int, ...]], int] = {}
         self._held: dict[str, _Packed] = {}
+        self._counts = Counter[str]()
 
     def _place(self, name: str, value: str | None) -> int | None:
         known = self._lists[name]
         return None if value is None else known.setdefault(visible_line(value), len(known))
 
-    def _text(self, text: str | None, held: set[int]) -> int | None:
+    def _text(self, text: str | None, held: _Packed) -> int | None:
         if text is None:
             return None
         number = self._texts.setdefault(_visible_text(text), len(self._texts))
-        held.add(number)
+        held.texts.add(number)
         return number
 
     def add(self, view: VerdictView, run: int) -> None:
         """Add a verdict; a second one of the same name and run gets a name of its own."""
         name, number = view.name, 1
-        while (held := self._held.get(name)) is not None and run in held.columns:
+        while name in self._held and run in self._held[name].columns:
             number += 1
             name = f"{view.name} ({number})"
-        if held is None:
-            texts: set[int] = set()
+        if name not in self._held:
             systems = [self._place("systems", system) for system in view.systems]
             self._place("criteria", view.criterion)
             length = sum(len(text) for text in view.responses.values() if text)
-            about = [self._place("rows", view.row), self._place("items", _item(view)), systems, length]
-            question, cluster = self._text(view.question, texts), self._text(view.cluster, texts)
-            held = self._held[name] = _Packed(about, question, cluster, texts=texts)
-        shown = [[visible_line(each), self._text(text, held.texts)] for each, text in view.context.items()]
+            held = _Packed([self._place("rows", view.row), self._place("items", _item(view)), systems, length])
+            held.question, held.cluster = self._text(view.question, held), self._text(view.cluster, held)
+            self._held[name] = held
+        held = self._held[name]
+        shown = [[visible_line(each), self._text(text, held)] for each, text in view.context.items()]
         held.context += [each for each in shown if each not in held.context]
-        texts = held.texts
         held.responses[run] = [
-            [self._place("systems", each), self._text(text, texts)] for each, text in view.responses.items()
+            [self._place("systems", each), self._text(text, held)] for each, text in view.responses.items()
         ]
         for label in chain.from_iterable(vote.shown for vote in view.votes):
             self._place("labels", label)  # in the criterion's order, as far as the votes show it
@@ -571,6 +513,9 @@ class _Packer:
             sorted({self._vote_names(vote) for vote in view.votes}, key=str),
         ]
         held.votes[run] = [self._vote(vote, held) for vote in view.votes]
+        self._counts["ordered"] += view.flipped is not None
+        self._counts["flipped"] += bool(view.flipped)
+        self._counts["labelled"] += view.gold is not None
 
     def _vote_names(self, vote: VoteView) -> tuple[int | None, ...]:
         labels, reasons = self._place("labels", vote.selected), self._place("reasons", vote.unscored_reason)
@@ -585,14 +530,13 @@ class _Packer:
             reply, read = before + verdict + after, [_utf16_length(before), _utf16_length(before + verdict)]
         reasoning = None if "reasoning" in self._leave_out else vote.reasoning
         prompts = {} if "prompts" in self._leave_out else vote.prompts
-        texts = held.texts
         return [
             *self._vote_names(vote),
             [visible_line(label) for label in vote.shown],
             vote.sample + 1,
             _with_text(vote.value),
             int(vote.na),
-            *(self._text(each, texts) for each in (vote.error, vote.reasons, reply, reasoning)),
+            *(self._text(each, held) for each in (vote.error, vote.reasons, reply, reasoning)),
             read,
             visible_line(vote.how or "none"),
             visible_line(vote.model or ""),
@@ -604,7 +548,7 @@ class _Packer:
     def _stage(self, sent: Iterable[tuple[str, str]], held: _Packed) -> Iterator[int]:
         for role, content in sent:
             pieces = [content] if role == "assistant" else _pieces(content)
-            numbers = tuple(number for piece in pieces if (number := self._text(piece, held.texts)) is not None)
+            numbers = tuple(number for piece in pieces if (number := self._text(piece, held)) is not None)
             message = self._messages.setdefault((visible_line(role), numbers), len(self._messages))
             held.messages.add(message)
             yield message
@@ -626,13 +570,13 @@ class _Packer:
                     part["texts"][number] = texts[number]
                     size += len(texts[number])
                 part["messages"].update((number, messages[number]) for number in sorted(held.messages))
-                responses = _responses(held.responses)
                 votes = [held.votes.get(run, []) for run in range(runs)]
-                part["verdicts"][len(index)] = [held.question, held.context, responses, held.cluster, votes]
+                about = [held.question, held.context, _responses(held.responses), held.cluster]
+                part["verdicts"][len(index)] = [*about, votes]
                 columns = [held.columns.get(run) for run in range(runs)]
                 index.append([visible_line(name), *held.about, len(parts) - 1, *columns])
         lists = {name: list(known) for name, known in self._lists.items()}
-        return PackedVerdicts({"verdicts": index, "lists": lists, "flags": FLAGS}, parts)
+        return PackedVerdicts({"verdicts": index, "lists": lists, "flags": FLAGS}, parts, self._counts)
 
 
 def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:

@@ -26,6 +26,7 @@ from rich.cells import cell_len
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
+from evenhand.judge_reliability.against_people import as_array
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.numbers import (
     Missing,
@@ -674,9 +675,8 @@ def _gold(results: Results, _findings: Findings) -> Drawn | None:
         own += questions
     panels: list[Panel] = []
     for labels, (names, categories, own) in by_labels.items():
-        scale = categories.scale
-        people = scale.as_places([question.label for question in own])
-        judged = scale.as_places([categories.of_verdict(question.verdict) for question in own])
+        people = as_array(question.label for question in own)
+        judged = as_array(categories.of_verdict(question.verdict) for question in own)
         counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row holds unlabelled questions
         shades = [[count / (sum(row) or 1) for count in row] for row in counts]
         texts = [[format_count(count) for count in row] for row in counts]

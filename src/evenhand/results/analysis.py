@@ -176,10 +176,6 @@ class Analysis:
         """Give what saved files say of the verdict on each cell, for results that have verdicts."""
         return self.records()
 
-    def overview(self) -> dict[str, Any]:
-        """Summarize as plain JSON for readers of saved files; evenhand computes it again."""
-        return {}
-
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from pydantic import BaseModel
 
 from evenhand.criteria import Criterion
 from evenhand.numbers import (
+    MISSING,
     HasLimits,
     LeadingBounds,
     Missing,
@@ -36,6 +37,7 @@ from evenhand.numbers import (
     format_percent,
     format_score,
     format_share,
+    state_p_value,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import IntArray, VoteColumns
@@ -50,6 +52,8 @@ number; a count; the p-value of a test; US dollars."""
 T = TypeVar("T")
 Names = TypeVar("Names", bound=tuple[str, ...])
 _DECLARED: Final = "measure"
+_WIDE: Final = 0.3
+"""The width of a share's interval from which on the data are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +264,8 @@ class Column:
 
     Attributes:
         header: The header of the column.
-        shown: The name of the field (a count, unless it is declared a measure), or a function that makes the cell.
+        shown: The path of the field (a count, unless it is declared a measure): names joined by points. Or a function
+            that makes the cell.
         optional: Whether to leave the column out if no result has an entry in it, or only a count of 0.
         limits: Whether to show the interval of an estimate too.
     """
@@ -274,8 +279,12 @@ class Column:
         """Format the cell of one result."""
         if callable(self.shown):
             return self.shown(result)
-        value = getattr(result, self.shown)
-        declared = type(result).__dataclass_fields__[self.shown].metadata.get(_DECLARED)  # type: ignore[attr-defined]
+        *parents, name = self.shown.split(".")
+        owner = measure_at(result, ".".join(parents)) if parents else result
+        if not owner:
+            return MISSING
+        value = getattr(owner, name)
+        declared = type(owner).__dataclass_fields__[name].metadata.get(_DECLARED)  # type: ignore[union-attr]
         if not self.limits and hasattr(value, "estimate"):
             value = value.estimate
         return format_value(value, declared.kind if declared else "count")
@@ -326,6 +335,79 @@ def measures_table(
     rows = [(*named, *(cells[column][place] for column in shown)) for place, (named, _) in enumerate(named_results)]
     headers = (*labels, *(column.header for column in shown))
     return TextTable(title, headers, tuple(rows), tuple(notes), kind, naming=len(labels))
+
+
+def measure_at(result: object, path: str) -> Any:  # noqa: ANN401 - what the path leads to
+    """Follow names joined by points into a result; return what is missing, or None, where one of them is."""
+    for name in path.split("."):
+        result = getattr(result, name)
+        if result is None or isinstance(result, Missing):
+            return result
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence on one measure.
+
+    Attributes:
+        measure: The name of the measure.
+        text: The number and what it shows; or why there is none.
+        measured: Whether there is a number.
+    """
+
+    measure: str
+    text: str
+    measured: bool = True
+
+
+class Line(NamedTuple):
+    """A measure of a result: a row of its table and, where an effect is named, a sentence.
+
+    Attributes:
+        name: The name of the measure; indented where the line details the one above.
+        path: The path in a result: names joined by points.
+        kind: The format, or the function that writes it.
+        nothing: The value without an effect; None if no effect is named.
+        words: The effect above that value, below it, and the text if neither is shown.
+        p_value: The path of the p-value that decides instead of the interval.
+    """
+
+    name: str
+    path: str
+    kind: Kind | Callable[[Any], str]
+    nothing: float | None = None
+    words: tuple[str, str, str] = ("", "", "")
+    p_value: str = ""
+
+    def cell(self, result: object) -> str | None:
+        """Write the number; None if the result has no such measure."""
+        found = measure_at(result, self.path)
+        if callable(self.kind):
+            return self.kind(found) if found else None if found is None else MISSING
+        return None if found is None else format_value(found, self.kind)
+
+    def remark(self, result: object, level: float) -> Remark | None:
+        """Say what the number shows, or why there is none; None if neither is known."""
+        found = measure_at(result, self.path)
+        if found is None or (self.nothing is None and not isinstance(found, Missing)):
+            return None
+        if isinstance(found, Missing):  # a detail lacks what the line above lacks
+            return None if self.name.startswith(" ") else Remark(self.name, found.reason, measured=False)
+        p_value = measure_at(result, self.p_value) if self.p_value else None
+        towards = 0 if found.low > self.nothing else 1 if found.high < self.nothing else 2
+        if p_value is not None:
+            towards = 2 if p_value >= 1 - level else 0 if found.estimate > self.nothing else 1
+        text = f"{self.cell(result)}{'' if p_value is None else f' ({state_p_value(p_value)})'}: {self.words[towards]}"
+        if found.high - found.low > _WIDE:
+            text += f"; too few to tell more (n = {format_count(found.n)})"
+        return Remark(self.name.strip(), text)
+
+
+def table_rows(lines: Iterable[Line], *results: object) -> list[tuple[str, ...]]:
+    """Write a row per line with a cell per result; a line that no result has is left out."""
+    found = [(line.name, *(line.cell(each) for each in results)) for line in lines]
+    return [tuple(cell or MISSING for cell in row) for row in found if any(cell is not None for cell in row[1:])]
 
 
 def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it

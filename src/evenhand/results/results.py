@@ -586,7 +586,7 @@ class Results(PrintedTables):
         """
         check_left_out(leave_out)
         header = {**({"first": first} if first else {}), "parameters": self.parameters}
-        header |= {**self.header, **self.analysis.overview()}
+        header |= self.header
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (cell.moved(first).without(leave_out) for cell in self._cells_with_verdicts())

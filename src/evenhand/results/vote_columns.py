@@ -318,12 +318,17 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
     """Return the table of cells that are numbered from ``first`` on, built column by column."""
     cast = [vote for cell in cells for vote in cell.votes or (None,)]
     places = pyarrow.array((place for place, cell in enumerate(cells) for _ in cell.votes or (None,)), pyarrow.int64())
+    distinct = {id(vote): vote for vote in cast}  # equal recorded votes are one value
+    if len(distinct) < len(cast):
+        number = {key: place for place, key in enumerate(distinct)}
+        numbers = pyarrow.array((number[id(vote)] for vote in cast), pyarrow.int64())
     columns = []
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name == CELL:
             columns.append(pc.add(places, first))
         elif (value := _COLUMNS.get(name)) is not None:
-            columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
+            column = pyarrow.array([None if vote is None else value(vote) for vote in distinct.values()], type=kind)
+            columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
             told = name.removeprefix(TOLD)
             own = [(cell.verdict or {}).get(told) if told != name else cell.about.get(name) for cell in cells]

@@ -34,6 +34,7 @@ from scipy import sparse, stats
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.numbers import Missing
 from evenhand.statistics.intervals import (
     BoolArray,
     FloatArray,
@@ -69,50 +70,7 @@ _FEWEST_CLUSTERS = 3
 """The largest number of clusters that leaves an interval on Fisher's scale open: its variance there is 1 / (n - 3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """An agreement coefficient and what it was computed from.
-
-    Attributes:
-        coefficient: ``percent_agreement``, ``cohen_kappa`` or ``krippendorff_alpha``.
-        weighting: The distance of two categories: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
-            ``quadratic``.
-        estimate: 1 - observed_disagreement / expected_disagreement.
-        interval: The interval of the estimate; its ``n`` is the number of clusters of the units used.
-        observed_disagreement: Mean disagreement of two ratings of one unit.
-        expected_disagreement: Mean disagreement by chance; 1 for percent agreement, which allows none.
-        categories: The values of the scale, in order.
-        n_units: Units used.
-        n_set_aside: Units left out because they lack the ratings that the coefficient needs.
-    """
-
-    coefficient: str
-    weighting: str | None
-    estimate: float
-    interval: Interval
-    observed_disagreement: float
-    expected_disagreement: float
-    categories: tuple[float, ...]
-    n_units: int
-    n_set_aside: int
-
-    @property
-    def low(self) -> float:
-        """The lower limit of the interval."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float:
-        """The upper limit."""
-        return self.interval.high
-
-    @property
-    def standard_error(self) -> float | None:
-        """The standard error of the estimate; None if the sample does not determine it."""
-        return self.interval.standard_error
-
-
-def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
+def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Interval:
     """Compute the share of agreeing pairs of ratings of a unit, averaged over the units with two ratings or more.
 
     Not corrected for chance; range 0 to 1. The interval is that of `mean_intervals`.
@@ -127,14 +85,11 @@ def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
     >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
     0.6667
     """
-    counts, scale, kept = _pairable(ratings, None, "percent agreement")
+    counts, _, kept = _pairable(ratings, None, "percent agreement")
     size = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
     (interval,) = mean_intervals(agreeing, level=IntervalLevel.of(level).only(kept))
-    share, set_aside = _defined(interval), int((~kept).sum())
-    return Agreement(
-        "percent_agreement", None, share.estimate, share, 1 - share.estimate, 1.0, scale, len(counts), set_aside
-    )
+    return _defined(interval)
 
 
 def cohen_kappa(
@@ -146,7 +101,7 @@ def cohen_kappa(
     level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-) -> Agreement:
+) -> Interval:
     r"""Compute Cohen's kappa of two judges.
 
     :math:`D_o = \frac1n\sum_i \delta(a_i, b_i)`, :math:`D_e = \sum_{kl} p_k q_l \delta_{kl}` with p and q the
@@ -191,8 +146,7 @@ def cohen_kappa(
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
     terms, over = (rows(indices[both]), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
-    numbers = _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
-    return Agreement("cohen_kappa", weights, *numbers, scale, int(both.sum()), int((~both).sum()))
+    return _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
 
 
 def krippendorff_alpha(
@@ -203,7 +157,7 @@ def krippendorff_alpha(
     level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-) -> Agreement:
+) -> Interval:
     r"""Compute Krippendorff's alpha of any number of judges, with missing ratings.
 
     :math:`D_o = \frac1N\sum_u \frac{1}{m_u - 1}\sum_{i \ne j}\delta(r_{ui}, r_{uj})` over the units with
@@ -249,8 +203,7 @@ def krippendorff_alpha(
 
     one = np.eye(count) * counts.sum(axis=1).mean()
     terms, over = (rows(counts), rows((one[below] + one[above]) / 2), rows(one)), IntervalLevel.of(level).only(kept)
-    numbers = _coefficient("krippendorff_alpha", disagreement, *terms, level=over, resamples=resamples, seed=seed)
-    return Agreement("krippendorff_alpha", metric, *numbers, scale, len(counts), int((~kept).sum()))
+    return _coefficient("krippendorff_alpha", disagreement, *terms, level=over, resamples=resamples, seed=seed)
 
 
 _Disagreement = tuple[FloatArray, FloatArray]
@@ -267,8 +220,8 @@ def _coefficient(
     level: IntervalLevel,
     resamples: int,
     seed: int,
-) -> tuple[float, Interval, float, float]:
-    """Compute the coefficient of units, its interval, and the disagreement observed and expected.
+) -> Interval:
+    """Compute the coefficient of units with its interval.
 
     Args:
         name: In an error.
@@ -280,8 +233,7 @@ def _coefficient(
         resamples: Draws for the interval.
         seed: The seed of the draws.
     """
-    observed, expected = (float(part[0]) for part in disagreement(rows.sum(axis=0, keepdims=True)))
-    if expected <= _ROUNDING:
+    if disagreement(rows.sum(axis=0, keepdims=True))[1][0] <= _ROUNDING:
         raise EstimationError(
             f"{name} is undefined: only one category was used, so that chance alone gives perfect agreement; report "
             "percent_agreement instead"
@@ -291,8 +243,7 @@ def _coefficient(
         observed, expected = disagreement(sums)
         return 1 - observed / expected
 
-    interval = bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
-    return 1 - observed / expected, interval, observed, expected
+    return bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
 
 
 def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
@@ -451,29 +402,31 @@ class OptionRates:
     """Precision and recall of one option.
 
     Attributes:
-        num_true: Rows whose truth it is, with a judgement.
+        label: The label of the option.
+        num_gold: Rows whose truth it is, with a judgement.
         num_judged: Rows that were judged so, with a truth.
-        precision: Of the rows judged so, the share whose truth it is; None without such a row.
-        recall: Of the rows whose truth it is, the share judged so; None without such a row.
-        f1: The harmonic mean of both, 2 · hits / (num_true + num_judged); None if the option occurs in neither.
+        precision: Of the rows judged so, the share whose truth it is.
+        recall: Of the rows whose truth it is, the share judged so.
+        f1: The harmonic mean of both, 2 · hits / (num_gold + num_judged).
     """
 
-    num_true: int
+    label: str
+    num_gold: int
     num_judged: int
-    precision: Interval | None
-    recall: Interval | None
-    f1: Interval | None
+    precision: Interval | Missing
+    recall: Interval | Missing
+    f1: Interval | Missing
 
 
 def option_rates(
-    truth: ArrayLike, judged: ArrayLike, n_categories: int, *, level: Level = 0.95
+    truth: ArrayLike, judged: ArrayLike, labels: Sequence[str], *, level: Level = 0.95
 ) -> tuple[OptionRates, ...]:
-    """Compute precision, recall and F1 of every category against the rest, each a ratio of sums with its interval.
+    """Compute precision, recall and F1 of every option against the rest, each a ratio of sums with its interval.
 
     Args:
-        truth: (n_rows,) categories 0 … ``n_categories`` - 1, NaN for missing.
+        truth: (n_rows,) places of options, NaN for missing.
         judged: (n_rows,).
-        n_categories: The number of categories of the scale, whether they occur or not.
+        labels: The labels of all options, whether they occur or not.
         level: The level of the intervals.
 
     Raises:
@@ -481,19 +434,25 @@ def option_rates(
 
     Source: van Rijsbergen (1979), "Information retrieval", chapter 7.
 
-    >>> rates = option_rates([0, 0, 0, 1], [0, 0, 1, 1], 2)[0]
+    >>> rates = option_rates([0, 0, 0, 1], [0, 0, 1, 1], ["yes", "no"])[0]
     >>> rates.precision.estimate, round(rates.recall.estimate, 4), rates.f1.estimate  # 2/2, 2/3, 2 · 2 / (3 + 2)
     (1.0, 0.6667, 0.8)
     """
     truths, judgements, over = _complete(truth, judged, "the rates of options", level)
-    actual, chosen = ((values[:, None] == np.arange(n_categories)).astype(float) for values in (truths, judgements))
+    actual, chosen = ((values[:, None] == np.arange(len(labels))).astype(float) for values in (truths, judgements))
     hits = actual * chosen
+    ratios = {
+        "no verdict is": (hits, chosen),
+        "no gold label is": (hits, actual),
+        "neither a verdict nor a gold label is": (2 * hits, actual + chosen),
+    }
     rates = [
-        ratio_intervals(counted, among, level=over)
-        for counted, among in ((hits, chosen), (hits, actual), (2 * hits, actual + chosen))
+        [found or Missing(f"{nothing} {label!r}") for found, label in zip(intervals, labels, strict=True)]
+        for nothing, (counted, among) in ratios.items()
+        for intervals in [ratio_intervals(counted, among, level=over)]
     ]
     sums = (each.sum(axis=0).astype(int).tolist() for each in (actual, chosen))
-    return tuple(OptionRates(*found) for found in zip(*sums, *rates, strict=True))
+    return tuple(OptionRates(*found) for found in zip(labels, *sums, *rates, strict=True))
 
 
 def balanced_accuracy(
@@ -536,7 +495,7 @@ def balanced_accuracy(
 
 @dataclass(frozen=True, slots=True)
 class Correlations:
-    """Correlations of judged values with true ones; None if undefined.
+    """Correlations of judged values with true ones.
 
     Attributes:
         pearson: The product-moment correlation.
@@ -547,12 +506,16 @@ class Correlations:
         num_ordered_groups: Groups with a pair that the truth orders.
     """
 
-    pearson: Interval | None
-    spearman: Interval | None
-    kendall: Interval | None
-    pair_accuracy: Interval | None
+    pearson: Interval | Missing
+    spearman: Interval | Missing
+    kendall: Interval | Missing
+    pair_accuracy: Interval | Missing
     num_groups: int | None = None
     num_ordered_groups: int | None = None
+
+
+_NO_ORDER: Final = "the gold scores are all the same"
+_CONSTANT: Final = "the gold scores or the judge's are all the same"
 
 
 def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) -> Correlations:
@@ -587,9 +550,12 @@ def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) ->
     """
     truths, judgements, over = _complete(truth, judged, "the correlation", level)
     together, by_truth, by_judge = ((float(each.sum()), 2 * each) for each in _pair_sums(truths, judgements).T)
-    pairs = _fisher_interval(together, [(by_truth, 1.0)], over).on_scale(0.5, 0.5) if by_truth[0] else None
+    pairs: Interval | Missing = Missing(_NO_ORDER)
+    if by_truth[0]:
+        pairs = _fisher_interval(together, [(by_truth, 1.0)], over).on_scale(0.5, 0.5)
     if not by_truth[0] or not by_judge[0]:
-        return Correlations(None, None, None, pairs)
+        constant = Missing(_CONSTANT)
+        return Correlations(constant, constant, constant, pairs)
     return Correlations(
         pearson=_fisher_interval(*_moments(judgements, truths), over),
         spearman=_fisher_interval(*_moments_of_ranks(judgements, truths), over),
@@ -640,8 +606,15 @@ def correlations_within(
     over = over.over(_connected(number, over.labels(len(number))))
     pearson, spearman, kendall = mean_intervals(found, level=over, bounds=(-1.0, 1.0))
     (of_pairs,) = ratio_intervals(*pairs.T, level=over)
-    counts = int((~np.isnan(found[:, 0])).sum()), int(np.count_nonzero(pairs[:, 1]))
-    return Correlations(pearson, spearman, kendall, of_pairs, *counts)
+    constant = Missing(f"{_CONSTANT} in every group")
+    return Correlations(
+        pearson or constant,
+        spearman or constant,
+        kendall or constant,
+        of_pairs or Missing(f"{_NO_ORDER} in every group"),
+        num_groups=int((~np.isnan(found[:, 0])).sum()),
+        num_ordered_groups=int(np.count_nonzero(pairs[:, 1])),
+    )
 
 
 def _connected(group: IntArray, cluster: IntArray) -> list[int]:
@@ -815,8 +788,6 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
     )
 
 
-Similarity = Callable[[Any, Any], float]
-
 FEWEST_INSTANCES: Final = 30
 """The fewest instances, or clusters, for which the authors trust the t test; with fewer there is no test."""
 
@@ -862,25 +833,22 @@ class AlternativeAnnotator:
 
 
 def leave_one_out_alignment(
-    judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"] | Similarity
+    judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"]
 ) -> tuple[FloatArray, FloatArray]:
     r"""Compute how near the judge, and each annotator, is to the other annotators.
 
     With :math:`H_{i,-j}` the labels of the annotators of instance i but j, the alignment of a label x is
     ``exact``: the share of :math:`H_{i,-j}` that equals x; ``rmse``:
-    :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`; or the mean of a similarity, ``similarity(x, h)``.
+    :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`.
 
     Args:
         judge: One label per instance, None if there is none.
         people: For each annotator one label per instance, None if there is none.
-        scoring: ``exact``, ``rmse`` for numbers, or a function of two labels that grows with their likeness.
+        scoring: ``exact``, or ``rmse`` for numbers.
 
     Returns:
         Of the judge, and of the annotators, (n_instances, n_annotators): NaN where annotator j or all others are
         silent. Where only the judge is silent its alignment is minus infinity: any annotator is nearer.
-
-    Raises:
-        InvalidInputError: A similarity that is not a finite number.
 
     >>> judge, people = leave_one_out_alignment("ab", ["aa", "ab", "bb"], "exact")
     >>> judge.tolist(), people.tolist()
@@ -897,15 +865,10 @@ def leave_one_out_alignment(
     return of_judge, of_people
 
 
-def _alignment(label: Any, others: Sequence[Any], scoring: str | Similarity) -> float:  # noqa: ANN401 - any label
+def _alignment(label: Any, others: Sequence[Any], scoring: str) -> float:  # noqa: ANN401 - any label
     if scoring == "exact":
         return others.count(label) / len(others)
-    if isinstance(scoring, str):
-        return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
-    found = [float(scoring(label, other)) for other in others]
-    if not all(map(math.isfinite, found)):
-        raise InvalidInputError(f"the similarity of {label!r} to {others!r} is {found!r}; it must be finite")
-    return sum(found) / len(found)
+    return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
 
 
 def alternative_annotator(

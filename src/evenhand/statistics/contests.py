@@ -62,13 +62,6 @@ class Meetings:
         return Meetings(self.systems, 1, np.zeros_like(pairs), first, second, won, met, contests)
 
     @property
-    def matrix(self) -> FloatArray:
-        """Shape (systems, systems): what the row's system took from the column's, all clusters together."""
-        taken, held = np.zeros((self.systems, self.systems)), self.in_all
-        taken[held.first, held.second], taken[held.second, held.first] = held.won, held.met - held.won
-        return taken
-
-    @property
     def by_system(self) -> tuple[FloatArray, FloatArray]:
         """Shape (clusters, systems) each: what every system took, and the weight of its contests."""
         taken, met = np.zeros((2, self.clusters, self.systems))
@@ -317,17 +310,13 @@ class CycleRate:
     Attributes:
         triples: Triples of systems in which every two met.
         cyclic: Those of them whose majority preferences run in a circle.
-        rate: ``cyclic / triples``; None without a triple.
         prompt_triples: Pairs of a prompt and a triple in which every two met on that prompt.
-        prompt_cyclic: Those of them that run in a circle.
-        prompt_rate: Their ratio, with an interval by prompt; None without any.
+        prompt_rate: The share of those that run in a circle, with an interval by prompt; None without any.
     """
 
     triples: int
     cyclic: int
-    rate: float | None
     prompt_triples: int
-    prompt_cyclic: int
     prompt_rate: Interval | None
 
 
@@ -346,8 +335,8 @@ def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
         level: The level of the interval.
 
     >>> circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[5, 5, 5])
-    >>> cycle_rate(circle).rate
-    1.0
+    >>> cycle_rate(circle).cyclic, cycle_rate(circle).triples
+    (1, 1)
     """
     held = contests.by_prompt.meetings
     ((cyclic,), (triples,)), (on_prompts, triples_on_prompts) = held.in_all.circular_triads(), held.circular_triads()
@@ -355,8 +344,6 @@ def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
     return CycleRate(
         triples=int(triples),
         cyclic=int(cyclic),
-        rate=float(cyclic / triples) if triples else None,
         prompt_triples=int(triples_on_prompts.sum()),
-        prompt_cyclic=int(on_prompts.sum()),
         prompt_rate=interval,
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from scipy.stats import rankdata
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, rate_against_each, win_rates
-from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, cluster_resamples, mean_intervals
+from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
 from evenhand.statistics.strengths import NO_CONTEST, StrengthModel, fit_strengths
@@ -22,104 +21,57 @@ from evenhand.statistics.strengths import NO_CONTEST, StrengthModel, fit_strengt
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
 """The reason for missing model estimates if intervals are to hold at any time."""
 
-NOT_DRAWN = "nothing was resampled, or no resample scores every system"
-
 ALL_MET = "all systems met equally often, or count alike"
 
 STRENGTH_TOLERANCE = 1e-6
 """Strengths nearer to each other are equal: what the optimiser leaves of a difference is below it."""
 
 
-class _Standing(NamedTuple):
-    """The quantity by which systems are ranked.
+def _standing(
+    systems: Sequence[str],
+    rates: Sequence[Interval | None],
+    pairs: Sequence[PairComparison],
+    model: StrengthModel | None,
+    *,
+    anytime: bool,
+) -> tuple[dict[int, float], dict[int, str]]:
+    """Return the value of each system that has a rank, and the reasons why the others have none.
 
-    Attributes:
-        systems: The systems that have a rank.
-        values: One value per such system.
-        draws: Shape (draws, systems): other values that the data could have given.
-        reasons: System -> why it has no rank.
-        tolerance: Values nearer to each other are equal.
+    Values are strengths for designs that are not balanced: a win rate over opponents that are stronger than another's
+    does not show who is better. Against a baseline the baseline's own is over all the others, and in a Swiss design
+    every one is drawn towards one half. If all is to hold at any time they are the mean rates against the others, with
+    equal weights; where not every two systems met these are over other opponents, and there are no ranks.
     """
-
-    systems: Sequence[int]
-    values: FloatArray
-    draws: FloatArray
-    reasons: dict[int, str]
-    tolerance: float = 1e-9
-
-    def ranks(self, names: Sequence[str], pairs: Sequence[PairComparison], level: float) -> list[dict[str, Any]]:
-        """Return the rank of each system, its range and its mean over the draws, by the names of `SystemRanking`.
-
-        The interval goes from 1 + the number of systems that are significantly better to k - the number that are
-        significantly worse, by the corrected tests: with probability ``level`` all intervals together hold the true
-        ranks. The ranks of resampled prompts (drawn with replacement, all contests of a prompt together), or of drawn
-        strengths, are summarised by their mean. Their quantiles are not an interval: among systems nearly equal they
-        held the true rank of the best in 86 % of simulated data sets instead of 95 %.
-
-        Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024); Hall and
-        Miller, Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37 (2009).
-        """
-        better: Counter[str] = Counter()
-        worse: Counter[str] = Counter()
-        for pair in pairs:
-            test, difference = pair.difference_test, pair.difference
-            if test is not None and difference is not None and test.adjusted_p_value < 1 - level:
-                ahead = difference.estimate > 0
-                worse[pair.first if ahead else pair.second] += 1
-                better[pair.second if ahead else pair.first] += 1
-        kinds = ("rank", "rank_low", "rank_high", "expected_rank")
-        found: dict[int, dict[str, Any]] = {
-            system: dict.fromkeys(kinds, Missing(reason)) for system, reason in self.reasons.items()
-        }
-        observed = rankdata(-steps(self.values, self.tolerance), method="min")
-        drawn = steps(self.draws)
-        for place, system in enumerate(self.systems):
-            own, name = drawn[:, [place]], names[system]
-            above, equal = (drawn > own).sum(axis=1), (drawn == own).sum(axis=1)
-            expected = float(np.mean(above + (equal + 1) / 2)) if len(drawn) else Missing(NOT_DRAWN)
-            limits = 1 + better[name], len(self.systems) - worse[name]
-            found[system] = dict(zip(kinds, (int(observed[place]), *limits, expected), strict=True))
-        return [found[system] for system in range(len(names))]
+    if model is not None:
+        values = dict(zip(model.placed, model.log_strengths.tolist(), strict=True))
+        return values, {place: one.reason for place, one in enumerate(model.strengths) if isinstance(one, Missing)}
+    values = {place: rate.estimate for place, rate in enumerate(rates) if rate is not None}
+    names, reason = {systems[place] for place in values}, NO_CONTEST
+    if anytime and not all(pair.contests for pair in pairs if {pair.first, pair.second} <= names):
+        values, reason = {}, "not every two systems met, and strengths are of a sample of a fixed size"
+    return values, dict.fromkeys(set(range(len(systems))) - values.keys(), reason)
 
 
-def _by_win_rate(contests: Contests, resamples: int, seed: int) -> _Standing:
-    scores, counts = contests.meetings.by_system
-    ranked = np.flatnonzero(counts.sum(axis=0))
-    reasons = dict.fromkeys(set(range(len(contests.systems))) - set(ranked.tolist()), NO_CONTEST)
-    drawn = np.empty((0, len(ranked)))
-    if len(ranked):
-        blocks = (each.astype(float) for each in cluster_resamples(len(scores), resamples=resamples, seed=seed))
-        drawn = np.concatenate([_rates(block @ scores[:, ranked], block @ counts[:, ranked]) for block in blocks])
-        drawn = drawn[~np.isnan(drawn).any(axis=1)]
-    rates = _rates(scores.sum(axis=0), counts.sum(axis=0))[ranked]
-    return _Standing(ranked.tolist(), rates, drawn, reasons)
+def _rank_limits(systems: Iterable[str], pairs: Sequence[PairComparison], level: float) -> dict[str, tuple[int, int]]:
+    """Return the best and the worst rank of each system that the tests leave open.
 
+    They go from 1 + the number of systems that are significantly better to k - the number that are significantly
+    worse, by the corrected tests: with probability ``level`` all intervals together hold the true ranks. Quantiles of
+    the ranks of resampled prompts are not an interval: among systems nearly equal they held the true rank of the best
+    in 86 % of simulated data sets instead of 95 %.
 
-def _by_strength(model: StrengthModel, resamples: int, seed: int) -> _Standing:
-    """Rank by strength, for designs that are not balanced.
-
-    A win rate over opponents that are stronger than another's does not show who is better: against a baseline the
-    baseline's own is over all the others, and in a Swiss design every one is drawn towards one half.
+    Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024).
     """
-    reasons = {place: each.reason for place, each in enumerate(model.strengths) if isinstance(each, Missing)}
-    return _Standing(model.placed, model.log_strengths, model.draws(resamples, seed), reasons, STRENGTH_TOLERANCE)
-
-
-def _at_any_time(
-    systems: Sequence[str], rates: Sequence[Interval | None], pairs: Sequence[PairComparison]
-) -> _Standing:
-    """Rank by the mean rate against the others, with equal weights, at any moment of a growing sample.
-
-    Nothing is resampled. Where not every two systems met there are no ranks: the means are over other opponents.
-    """
-    placed = [place for place, rate in enumerate(rates) if rate is not None]
-    names = {systems[place] for place in placed}
-    all_met = all(pair.contests for pair in pairs if {pair.first, pair.second} <= names)
-    reason = NO_CONTEST if all_met else "not every two systems met, and strengths are of a sample of a fixed size"
-    placed = placed if all_met else []
-    values = np.array([rate.estimate for rate in rates if rate is not None and all_met])
-    reasons = dict.fromkeys(set(range(len(systems))) - set(placed), reason)
-    return _Standing(placed, values, np.empty((0, len(placed))), reasons)
+    better: Counter[str] = Counter()
+    worse: Counter[str] = Counter()
+    for pair in pairs:
+        test, difference = pair.difference_test, pair.difference
+        if test is not None and difference is not None and test.adjusted_p_value < 1 - level:
+            ahead = difference.estimate > 0
+            worse[pair.first if ahead else pair.second] += 1
+            better[pair.second if ahead else pair.first] += 1
+    ranked = list(systems)
+    return {system: (1 + better[system], len(ranked) - worse[system]) for system in ranked}
 
 
 def _rates(scores: FloatArray, counts: FloatArray) -> FloatArray:
@@ -216,7 +168,6 @@ class SystemRanking:
         rank: 1 + the number of systems with a higher win rate, or strength.
         rank_low: The best rank that the tests leave open.
         rank_high: The worst rank that the tests leave open.
-        expected_rank: The mean rank over the resamples, equals sharing theirs.
         mean_rank: See :func:`mean_ranks`; without a complete prompt the one that strengths expect.
         strength: Davidson's log-strength.
         field_winrate: Where not all met equally often: the win rate that the model expects against all the others,
@@ -232,7 +183,6 @@ class SystemRanking:
     rank: int | Missing
     rank_low: int | Missing
     rank_high: int | Missing
-    expected_rank: float | Missing
     mean_rank: Interval | Missing
     strength: Interval | Missing
     field_winrate: Interval | Missing
@@ -280,8 +230,6 @@ def rank_systems(
     rounds: ArrayLike | None = None,
     length_difference: ArrayLike | None = None,
     level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Ranking:
     """Rank the systems of contests.
 
@@ -299,11 +247,9 @@ def rank_systems(
         rounds: Shape of ``contests``: the round of each, where the results of one round decided who met in the next.
         length_difference: Shape of ``contests``: length of the first response minus that of the second, NaN unknown.
         level: The level of all intervals; the groups have the error rate ``1 - level``.
-        resamples: For the expected ranks.
-        seed: The seed of the resamples.
 
     >>> contests = Contests.of(["a", "b"], first=[0] * 8, second=[1] * 8, score=[1, 1, 1, 0, 0.5, 1, 1, 0])
-    >>> ranking = rank_systems(contests, resamples=100)
+    >>> ranking = rank_systems(contests)
     >>> [(system.system, system.winrate.estimate) for system in ranking.systems], ranking.groups
     ([('a', 0.6875), ('b', 0.3125)], (('a', 'b'),))
     """
@@ -326,42 +272,44 @@ def rank_systems(
     if anytime:
         against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(len(records))]
         rates = [None if found is None else found[0] for found in against]
-        standing = _at_any_time(contests.systems, rates, pairs)
-    elif field is None:
-        standing = _by_win_rate(contests, resamples, seed)
-    else:
-        standing = _by_strength(field, resamples, seed)
-    ranks, mean = standing.ranks(contests.systems, pairs, over.level), _mean_ranks_of(contests, field, over)
+    values, reasons = _standing(contests.systems, rates, pairs, field, anytime=anytime)
+    limits = _rank_limits([contests.systems[place] for place in values], pairs, over.level)
+    tolerance = STRENGTH_TOLERANCE if field else 1e-9
+    places = rankdata(-steps(np.array(list(values.values())), tolerance), method="min").astype(int).tolist()
+    ranks = dict(zip(values, places, strict=True))
+    mean = _mean_ranks_of(contests, field, over)
     model = fit_strengths(shown, order_effect=ordered, level=over)
     controlled = None if length_difference is None else _length_controlled(contests, length_difference, over)
     if anytime:  # an interval that does not hold is not one
         unknown = Missing(AT_ANY_TIME)
-        strengths = (unknown,) * len(records)
-        model = replace(
-            model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown
-        )
+        model = replace(model, strengths=(unknown,) * len(records), position_probability=unknown)
     no_lengths = "no contest with lengths" if controlled is None or controlled.reason is None else controlled.reason
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
-    order = sorted(range(len(ranks)), key=lambda system: (ranks[system]["rank"] or np.inf, system))
-    return Ranking(
-        systems=tuple(
+    order = sorted(range(len(records)), key=lambda place: (ranks.get(place, np.inf), place))
+    entries = []
+    for place in order:
+        system, unranked = contests.systems[place], Missing(reasons.get(place, ALL_MET))
+        low, high = limits.get(system, (unranked, unranked))
+        entries.append(
             SystemRanking(
-                system=contests.systems[place],
+                system=system,
                 winrate=rates[place] or Missing(NO_CONTEST),
                 contests=records[place].contests + records[place].unscored,
                 ties=records[place].ties,
                 num_unscored=records[place].unscored,
+                rank=ranks.get(place, unranked),
+                rank_low=low,
+                rank_high=high,
                 mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
                 strength=_supported(model.strengths[place], records[place]),
-                field_winrate=expected.get(place)
-                or Missing(standing.reasons.get(place, "all systems met equally often")),
+                field_winrate=expected.get(place) or unranked,
                 length_controlled_winrate=(controlled and controlled.win_rates[place]) or Missing(no_lengths),
-                **ranks[place],
             )
-            for place in order
-        ),
+        )
+    return Ranking(
+        systems=tuple(entries),
         pairs=pairs,
-        groups=indistinguishable_groups(pairs, [contests.systems[place] for place in order], level=over.level),
+        groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
         cycles=cycle_rate(contests, level=over),
         model=model,
         length_controlled=controlled,

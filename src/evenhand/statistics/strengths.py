@@ -248,10 +248,8 @@ class StrengthModel:
     Attributes:
         strengths: ``lambda`` of each system, in the order of ``Contests.systems``; those of the placed systems sum to
             zero.
-        tie: Davidson's ``nu``: between equals a tie has probability ``nu / (2 + nu)``. Missing if no contest was a tie,
-            which would be 0, on the boundary.
-        position_log_odds: The log-odds that the first-shown wins a decided contest between equals; positive favours it.
-        position_probability: The same as a probability: 0.5 is no position advantage.
+        position_probability: The probability that the first-shown wins a decided contest between equals: 0.5 is no
+            position advantage.
         level: The level of the intervals.
         contests_added: Whether contests were added to keep strengths finite.
         placed: The systems that have a strength.
@@ -261,8 +259,6 @@ class StrengthModel:
     """
 
     strengths: tuple[Interval | Missing, ...]
-    tie: Interval | Missing
-    position_log_odds: Interval | Missing
     position_probability: Interval | Missing
     level: float
     contests_added: bool
@@ -303,17 +299,6 @@ class StrengthModel:
         ratio = abs(found.estimate) / fit.error(np.pad(slope, (0, len(fit.parameters) - len(slope))))
         alone = 2 * stats.t.sf(ratio, freedom)
         return found, float(stats.f.sf(ratio**2 / contrasts, contrasts, freedom) if adaptive else alone)
-
-    def draws(self, number: int, seed: int) -> FloatArray:
-        """Draw strengths around the estimates, for the expected ranks: shape (number, placed)."""
-        basis = strength_basis(len(self.placed))
-        if self.fit is None or self.fit.covariance is None:
-            return np.empty((0, len(self.placed)))
-        width, freedom = basis.shape[1], max(self.fit.clusters - 1, 1)
-        generator = np.random.default_rng(seed)
-        drawn = generator.multivariate_normal(np.zeros(width), self.fit.covariance[:width, :width], number)
-        spread: FloatArray = drawn / np.sqrt(generator.chisquare(freedom, (number, 1)) / freedom)
-        return self.log_strengths + spread @ basis.T
 
     @property
     def field_win_rates(self) -> tuple[Interval, ...]:
@@ -366,8 +351,8 @@ def fit_strengths(
     >>> [round(2 * strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
     [0.6931, -0.6931]
     >>> score = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]  # equals; two ties of six: nu / (2 + nu) = 1/3, nu = 1
-    >>> fit = fit_strengths(Contests.of(["a", "b"], first=[0] * 6, second=[1] * 6, score=score))
-    >>> round(fit.tie.estimate, 6)
+    >>> model = fit_strengths(Contests.of(["a", "b"], first=[0] * 6, second=[1] * 6, score=score))
+    >>> round(float(np.exp(model.fit.parameters[-1])), 6)
     1.0
     """
     scored, level = contests.scored, IntervalLevel.of(level).level
@@ -386,28 +371,20 @@ def fit_strengths(
         no_fit = _ONLY_TIES if np.all(core.score == 0.5) else no_fit
         no_position = _NO_ORDER_EFFECT[found] if ordered else no_position
     strengths: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in reasons.items()}
-    no_tie = "a tie counts as half a win each" if ties == "half" else "no tie was seen: nu is 0" if fit else no_fit
-    no_position = no_fit if order_effect and fit is None else no_position
-    tie: Interval | Missing = Missing(no_tie)
-    position: tuple[Interval | Missing, ...] = (Missing(no_position),) * 2
+    position: Interval | Missing = Missing(no_fit if order_effect and fit is None else no_position)
     if fit is None:
         strengths = {**dict.fromkeys(placed.tolist(), Missing(no_fit)), **strengths}
         placed = placed[:0]
     else:
         for system, own in zip(placed.tolist(), strength_basis(len(placed)), strict=True):
             strengths[system] = fit.interval(own, level)
-        if tied:
-            tie = fit.interval(np.eye(len(fit.parameters))[-1], level, transform=np.exp)
         if ordered:
             slope = np.eye(len(placed))[-1]
-            of_odds = fit.interval(slope, level)
-            position = (of_odds, fit.interval(slope, level, transform=expit))
-            position = position if np.isfinite(of_odds.low) else (Missing(_NO_SPREAD),) * 2
+            spread = np.isfinite(fit.error(np.pad(slope, (0, len(fit.parameters) - len(slope)))))
+            position = fit.interval(slope, level, transform=expit) if spread else Missing(_NO_SPREAD)
     return StrengthModel(
         strengths=tuple(strengths[system] for system in range(len(contests.systems))),
-        tie=tie,
-        position_log_odds=position[0],
-        position_probability=position[1],
+        position_probability=position,
         level=level,
         contests_added=added,
         placed=tuple(placed.tolist()),
@@ -461,39 +438,6 @@ def expected_win_rates(
         fit.interval(slope / (rate * (1 - rate)), level, transform=expit, at=float(logit(rate)))
         for rate, slope in zip(rates.tolist(), slopes, strict=True)
     )
-
-
-def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
-    """Compute Bradley-Terry strengths from the matrix of wins alone, with one added contest per strength.
-
-    Of few contests, as on one instance: what is added (see :meth:`LogitOutcomes.with_half_wins`) keeps every strength
-    finite, and those of systems with equal results equal.
-
-    Args:
-        wins: Shape (k, k): the score that row system took from column system.
-
-    Returns:
-        One per system, summing to zero; None for a system without a contest, and for all when a chain of contests does
-        not connect the others.
-
-    >>> beats = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0.5, 0, 0, 0]])  # of the first; it beats the third
-    >>> beats[0] = 0, 0, 1, 0.5
-    >>> [round(strength, 3) + 0.0 for strength in strengths_of_wins(beats)]  # 1 + 1/2 of 2: the odds are 3 to 1
-    [0.0, 1.099, -1.099, 0.0]
-    """
-    first, second = np.nonzero(np.triu(wins + wins.T))
-    names, rows = [str(each) for each in range(len(wins))], np.zeros(len(first))
-    placed, _ = connected(Contests.of(names, first=first, second=second, score=rows))
-    found: list[float | None] = [None] * len(wins)
-    if len(placed):
-        features = features_of(strength_design(np.column_stack([first, second]), placed), ties=False)
-        counts = csr_array(np.column_stack([wins[first, second], wins[second, first]]).reshape(1, -1))
-        fit = fit_logit(LogitOutcomes(features, counts, np.zeros(counts.shape[1])).with_half_wins(len(placed) - 1))
-        if isinstance(fit, str):
-            raise EstimationError(f"the likelihood has no unique finite maximum ({fit}); please report the data")
-        for system, strength in zip(placed.tolist(), strength_basis(len(placed)) @ fit.parameters, strict=True):
-            found[system] = float(strength)
-    return tuple(found)
 
 
 def connected(scored: Contests) -> tuple[IntArray, dict[int, str]]:
