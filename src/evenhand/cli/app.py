@@ -211,6 +211,9 @@ def command_line(*, everything: bool = True) -> App:
     for place, (title, named) in enumerate(VERBS.items()):
         group = Group(title, sort_key=place)
         for name, verb in named.items():
-            app.command(verb, name=name, group=group)
+            if isinstance(verb, App):  # which has its name and group
+                app.command(verb)
+            else:
+                app.command(verb, name=name, group=group)
     app.register_install_completion_command(help="Install completion for your shell, and say where.")
     return app

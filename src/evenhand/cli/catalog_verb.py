@@ -14,7 +14,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 
 EXIT_UNSOUND = 1
-catalog = App(help="List, show, locate and check the entries of the catalog.")
+catalog = App(name="catalog", group="Maintenance", help="List, show, locate and check the entries of the catalog.")
 
 
 @catalog.command(name="list")
@@ -88,7 +88,7 @@ def _fault(path: Path) -> str | None:
     return None
 
 
-unitxt = App(help_flags=[], version_flags=[], end_of_options_delimiter="")
+unitxt = App(name="unitxt", group="Maintenance", help_flags=[], version_flags=[], end_of_options_delimiter="")
 
 
 @unitxt.default

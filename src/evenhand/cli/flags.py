@@ -57,7 +57,9 @@ def words_of(model: type[Options]) -> type[BaseModel]:
         several = Any in kinds or any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
         kind: Any = bool if {*kinds} <= {bool, NoneType} else list[str] if several else str
         words = (1, None) if kind == list[str] and name not in ONE_EACH else False
-        how = Parameter(help=help_of(info), consume_multiple=words, negative_bool="--no-")
+        how = Parameter(
+            help=help_of(info), consume_multiple=words, negative_bool="no-", metavar=None if kind is bool else "VALUE"
+        )
         fields[name] = (Annotated[kind | None, how], None)
     return create_model(f"{model.__name__}Words", **fields)
 

@@ -60,7 +60,7 @@ class Job(Checks):
     not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data"})
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
-    out: str | Path | None = option(None, "Write the result there: Parquet, one row per vote.")
+    out: str | Path | None = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
     limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
     report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     max_unscored: float | None = option(

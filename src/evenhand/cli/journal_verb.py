@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 EXIT_UNSOUND: Final = 1
 Journal = Annotated[Path | None, Parameter(name="--journal")]
-journal = App(help="Check, prune, export, import and describe the journal of paid replies.")
+journal = App(
+    name="journal", group="Maintenance", help="Check, prune, export, import and describe the journal of paid replies."
+)
 
 
 def _bytes_of(_: Any, tokens: Sequence[Token]) -> int:  # noqa: ANN401 - as cyclopts calls it

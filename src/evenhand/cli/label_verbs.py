@@ -40,6 +40,7 @@ def correct(
 
     Args:
         run: A saved result of judge, winrates, checklist or recorded votes.
+        labels: The labels, and how they are read.
         require: A condition that must hold, else the exit code is 3: 'relevance.corrected.low >= 0.7'.
         out: Write the scores there: .json (all of it), .csv, .md or .html.
     """
@@ -92,8 +93,15 @@ def to_label(
     from evenhand.labels.blind_sheet import to_label as drawn  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [results, data]) or out
-    how = {"design": design, "seed": seed, "response_fields": response_fields}
-    sheet = drawn(opened(results), n, data=data, **how, context_fields=context_fields or None)
+    sheet = drawn(
+        opened(results),
+        n,
+        data=data,
+        design=design,
+        seed=seed,
+        response_fields=response_fields,
+        context_fields=context_fields or None,
+    )
     kept = sheet.save(checked)
     say(sheet, f"sheet written to {out}", f"draw written to {kept}: keep it, and do not give it to those who label")
     return 0
@@ -125,6 +133,7 @@ def plan(pilot: str | None = None, /, *, gold: Path | None = None, options: Flag
     Args:
         pilot: The saved result of judging some rows; without one the options are assumed.
         gold: A file with labels of people for the rows of the pilot.
+        options: What the plan is for, and what is assumed.
     """
     from evenhand.labels.plan import plan as planned  # noqa: PLC0415 - seconds of import
 

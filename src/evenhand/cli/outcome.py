@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import model_validator
 
-from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending, written_whole
-from evenhand.numbers import format_count, format_number, format_percent
+from evenhand.files import written_whole
+from evenhand.numbers import format_number, format_percent
 from evenhand.options import Options, option
 
 if TYPE_CHECKING:
-    from evenhand.cli.jobs import Job
     from evenhand.report.gates import CheckedCondition, CheckReport, Summary
 
 EXIT_CHECK_FAILED: Final = 3
 MOST_UNSCORED: Final = 0.1
 """The share of unscored votes that a run of judges may have: beyond it, what is missing outweighs the interval."""
-
-READ: Final = ("data", "journal", "criteria", "rubric", "checklist", "examples")
-"""Options that may name files that a run reads."""
 
 
 class Checks(Options):
@@ -150,69 +145,6 @@ def end(
     return EXIT_CHECK_FAILED if report.failed else 0
 
 
-def check_outputs(job: Job) -> None:
-    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
-
-    Raises:
-        InvalidInputError: If it cannot.
-    """
-    read = [text for name in READ for text in _texts(getattr(job, name, None))]
-    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
-    if report is not None:
-        check_ending(report, (".html",))
-        if out is not None and out.resolve() == report.resolve():
-            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
-    left_out = _texts(getattr(job, "leave_out", None))
-    if out is None:
-        if left_out:
-            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
-    elif job.function == "reliability":
-        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
-
-        check_ending(out, REPORT_SUFFIXES)
-    else:
-        from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
-
-        vote_columns.check_left_out(left_out)
-        saved.check_suffix(out)
-
-
-def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job
-    """Write a result and its report, where a job says so; return one sentence for each file."""
-    written = []
-    if job.out is not None:
-        left_out = _texts(getattr(job, "leave_out", None))
-        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
-        is_report = job.function == "reliability"
-        held = "the report was" if is_report else f"{format_count(len(result))} {result.analysis.holds}"
-        written.append(f"{held} written to {job.out}")
-    if job.report is not None:
-        from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
-
-        write_report(job.report, result)
-        written.append(f"the report was written to {job.report}")
-    return written
-
-
-def end_job(result: Any, job: Job) -> int:  # noqa: ANN401 - as above
-    """Write the result of a job, print it, and name what does not hold; return the exit code."""
-    try:
-        written = write_result(result, job)
-    except BaseException:
-        with suppress(OutputError):
-            say(result)  # it is shown, at least
-        raise
-    saved = None if job.out is None else Path(job.out)
-    return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored_of_job(result, job))
-
-
-def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
-    """Return the limit of a job on unscored votes, if it does not hold."""
-    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
-    default = MOST_UNSCORED if asking else 1.0
-    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
-
-
 def too_many_unscored(
     result: Any,  # noqa: ANN401 - as above
     most: float = MOST_UNSCORED,
@@ -237,9 +169,3 @@ def too_many_unscored(
     found += "" if out is None else f". What was judged is in {str(out)!r}"
     condition = f"unscored <= {format_percent(most)}"
     return [CheckedCondition(condition, False, "unscored", (), share, most, counts.votes, found)]
-
-
-def _texts(given: object) -> list[str]:
-    """Return the texts in an option, which may be one, several, or an object."""
-    each = given if isinstance(given, list | tuple) else [given]
-    return [str(one) for one in each if isinstance(one, str | Path)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -18,7 +18,7 @@ from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
-from evenhand.options import Options, option
+from evenhand.options import RULE, RuleOptions, option
 from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def show(
         disagreements: List the verdicts on which the votes disagree.
         unscored: List the unscored verdicts.
         worst: List the N verdicts with the lowest scores.
+        checks: The conditions, and how the result is printed.
     """
     listed = flips or disagreements or unscored or worst is not None
     alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
@@ -136,19 +137,13 @@ def show(
     return 0
 
 
-class RescoreRules(Options):
+class RescoreRules(RuleOptions):
     """The rules by which the votes of a saved result can be scored again."""
 
-    aggregation: str | Mapping[str, str] | None = option(None, "The panel rule, or SCALE=RULE for each scale.")
-    on_position_bias: str | None = option(
-        None, "What a disagreement between orders counts: average, tie, abstain or first."
-    )
-    scoring: str | None = option(None, "selected, or expected by the probabilities of replies.")
-    min_mass: float | None = option(None, "Probabilities that cover less are not used.")
     na_strategy: str | None = option(None, "Of a rubric: what a criterion counts that does not apply.")
     na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
     primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
-    rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
+    rule: str | None = RULE
     weights: Mapping[str, float] | None = option(
         None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
     )
@@ -161,9 +156,11 @@ def rescore(
 
     Args:
         file: A saved result.
-        out: Write the result there: Parquet, one row per vote.
+        rules: The rules.
+        checks: The conditions, and how the result is printed.
+        out: Write the result there: .parquet is read again, .jsonl is an export.
     """
-    given = {} if rules is None else rules.changed_from_default(*RescoreRules.model_fields)
+    given = {} if rules is None else {name: getattr(rules, name) for name in rules.model_fields_set}
     if not given:
         flags = ", ".join(map(flag_of, RescoreRules.model_fields))
         raise InvalidInputError(f"rescore needs a rule to score by: one of {flags}")
@@ -183,7 +180,7 @@ def _keep(results: Results, file: str, out: Path | None, checks: Checks | None) 
     if place is None:
         return end(results, checks)
     results.save(place)
-    return end(results, checks, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
+    return end(results, checks, f"the result was written to {place}", saved=place)
 
 
 def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
@@ -192,6 +189,7 @@ def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
     Args:
         before: A saved result.
         after: Another one of its kind, of the same rows.
+        checks: The conditions, and how the result is printed.
     """
     for name in (before, after):
         if not _is_saved(name):
@@ -209,7 +207,6 @@ def export(
     form: Annotated[
         Literal["csv", "jsonl", "parquet", "markdown", "latex", "html"] | None, Parameter(name="--as")
     ] = None,
-    of: Literal["tables", "verdicts", "votes"] | None = None,
     where: Words = (),
     out: Path | None = None,
 ) -> int:
@@ -217,36 +214,45 @@ def export(
 
     Args:
         file: A saved result.
-        form: The format; by default a saved result with --out, and printed tables without.
-        of: The tables as they are printed, a row for each verdict, or one for each vote: by default tables for
-            markdown, latex and html, and verdicts for csv, jsonl and parquet.
+        form: A row for each verdict (csv, jsonl, parquet), or the tables as they are printed (markdown, latex, html);
+            by default a saved result, with --out.
         where: Keep some verdicts: COLUMN=VALUE of system, criterion, id or a column kept with --group-fields; several
             of one column are alternatives, several columns must all hold.
         out: The file; parquet needs one, others are printed.
     """
+    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - seconds of import
+
     place = check_out(out, [file])
-    what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
-    tables, rows = ("csv", "markdown", "latex", "html", None), ("csv", "jsonl", "parquet", "markdown")
-    accepted = tables if what == "tables" else rows
-    if form not in accepted:
-        raise InvalidInputError(
-            f"--of {what} is not written as {form}; give --as {', '.join(each for each in accepted if each)}"
-        )
-    if form == "parquet" and place is None:
-        raise InvalidInputError("parquet is written to a file: give --out FILE.parquet")
     results = _filtered(opened(file), where)
     if form is None:
         return _keep(results, file, out, None)
-    if form == "parquet" and place is not None:
-        _write_parquet(results, what, place)
+    if form in {"markdown", "latex", "html"}:
+        made = {"markdown": results.to_markdown, "latex": results.to_latex, "html": lambda: results.to_page("evenhand")}
+        text = made[form]()
     else:
-        text = _tables(results, form) if what == "tables" else _rows(_records(results, what), form)
-        if place is None:
-            say(text.rstrip("\n"))
-            return 0
+        rows = [plain(dict(record)) for record in results.records()]
+        if form == "parquet":
+            import pyarrow as pa  # noqa: PLC0415 - as above
+            import pyarrow.parquet  # noqa: PLC0415 - as above
+
+            if place is None:
+                raise InvalidInputError("parquet is written to a file: give --out FILE.parquet")
+            with written_whole(place) as temporary:
+                pa.parquet.write_table(pa.Table.from_pylist(rows), temporary, compression="zstd")
+            text = ""
+        elif form == "jsonl":
+            text = "".join(as_json(row) + "\n" for row in rows)
+        else:
+            headers = tuple(dict.fromkeys(name for row in rows for name in row))
+            cells = tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows)
+            text = TextTable("verdicts", headers, cells, kind="verdicts").to_csv()
+    if place is None:
+        say(text.rstrip("\n"))
+        return 0
+    if form != "parquet":
         with written_whole(place) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    say(f"{what} written to {place}")
+    say(f"the result was written to {place}")
     return 0
 
 
@@ -274,48 +280,11 @@ def _filtered(results: Results, where: Sequence[str]) -> Results:
     return results.filter(keep)
 
 
-def _tables(results: Results, form: str) -> str:
-    if form == "html":
-        return results.to_page("evenhand")
-    made = {"csv": results.to_csv, "markdown": results.to_markdown, "latex": results.to_latex}
-    return str(made[form]())
-
-
-def _records(results: Results, what: str) -> Iterable[dict[str, Any]]:
-    if what == "verdicts":
-        return results.records()
-    rows: list[dict[str, Any]] = results.votes().to_pylist()
-    return rows
-
-
-def _rows(records: Iterable[Mapping[str, Any]], form: str) -> str:
-    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - as above
-
-    rows = [plain(dict(record)) for record in records]
-    if form == "jsonl":
-        return "".join(as_json(row) + "\n" for row in rows)
-    headers = tuple(dict.fromkeys(name for row in rows for name in row))
-    cells = tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows)
-    table = TextTable("verdicts", headers, cells, kind="verdicts")
-    return table.to_csv() if form == "csv" else table.to_markdown()
-
-
 def _cell(value: object) -> str:
     """Return a value as text: numbers in full, what is missing empty, lists and mappings as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _write_parquet(results: Results, what: str, place: Path) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet  # noqa: PLC0415 - as above
-
-    from evenhand.results.measures import plain  # noqa: PLC0415 - as above
-
-    table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
-    with written_whole(place) as temporary:
-        pa.parquet.write_table(table, temporary, compression="zstd")
 
 
 def report(

@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final, Union
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union
 
 from pydantic import Field, TypeAdapter
 
 from evenhand.cli.jobs import JOBS, AskingJob, ChecklistJob, Job, JudgeJob, RunFile, WinratesJob
-from evenhand.cli.outcome import check_outputs, check_result, unscored_of_job, write_formats, write_result
-from evenhand.cli.output import is_quiet, note
+from evenhand.cli.outcome import MOST_UNSCORED, check_result, end, too_many_unscored, write_formats
+from evenhand.cli.output import OutputError, check_out, is_quiet, note, say
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending
 from evenhand.options import RunOptions
+
+if TYPE_CHECKING:
+    from evenhand.report.gates import CheckedCondition
 
 NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
+
+READ: Final = ("data", "journal", "criteria", "rubric", "checklist", "examples")
+"""Options that may name files that a run reads."""
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields")
@@ -53,6 +61,73 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
         known = None if _is_demo(job.data) else rows_known(job.data, split)
         return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
     return run_job(call, rows, record)
+
+
+def check_outputs(job: Job) -> None:
+    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
+
+    Raises:
+        InvalidInputError: If it cannot.
+    """
+    read = [text for name in READ for text in _texts(getattr(job, name, None))]
+    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
+    if report is not None:
+        check_ending(report, (".html",))
+        if out is not None and out.resolve() == report.resolve():
+            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
+    left_out = _texts(getattr(job, "leave_out", None))
+    if out is None:
+        if left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+    elif job.function == "reliability":
+        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+
+        check_ending(out, REPORT_SUFFIXES)
+    else:
+        from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
+
+        vote_columns.check_left_out(left_out)
+        saved.check_suffix(out)
+
+
+def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job
+    """Write a result and its report, where a job says so; return one sentence for each file."""
+    written = []
+    if job.out is not None:
+        left_out = _texts(getattr(job, "leave_out", None))
+        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        written.append(f"the result was written to {job.out}")
+    if job.report is not None:
+        from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
+
+        write_report(job.report, result)
+        written.append(f"the report was written to {job.report}")
+    return written
+
+
+def end_job(result: Any, job: Job) -> int:  # noqa: ANN401 - as above
+    """Write the result of a job, print it, and name what does not hold; return the exit code."""
+    try:
+        written = write_result(result, job)
+    except BaseException:
+        with suppress(OutputError):
+            say(result)  # it is shown, at least
+        raise
+    saved = None if job.out is None else Path(job.out)
+    return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored_of_job(result, job))
+
+
+def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
+    """Return the limit of a job on unscored votes, if it does not hold."""
+    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
+    default = MOST_UNSCORED if asking else 1.0
+    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
+
+
+def _texts(given: object) -> list[str]:
+    """Return the texts in an option, which may be one, several, or an object."""
+    each = given if isinstance(given, list | tuple) else [given]
+    return [str(one) for one in each if isinstance(one, str | Path)]
 
 
 def _prepared(job: Job, rows: Sequence[Mapping[str, Any]]) -> Job:
@@ -124,7 +199,7 @@ def _check_conditions(job: Job, rows: Sequence[Mapping[str, Any]]) -> None:
     for text in job.conditions:
         if CORRECTED in text:
             raise InvalidInputError(
-                f"the condition {text!r} is on a corrected score: save the result with --out, and give the condition to "
+                f"the condition {text!r} is on a corrected score: save the result with --out, and give it to "
                 "evenhand correct, with the design by which the labelled rows were chosen"
             )
     ranges: dict[str, tuple[float, float]] = {}

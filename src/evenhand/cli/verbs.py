@@ -18,10 +18,10 @@ from evenhand.cli.jobs import (
     ReliabilityJob,
     WinratesJob,
 )
-from evenhand.cli.outcome import EXIT_CHECK_FAILED, check_outputs, end_job, too_many_unscored
+from evenhand.cli.outcome import EXIT_CHECK_FAILED, too_many_unscored
 from evenhand.cli.output import check_out, complain, say
 from evenhand.cli.result_verbs import opened
-from evenhand.cli.run_file import result_of, rows_of, schema, split_columns, template
+from evenhand.cli.run_file import check_outputs, end_job, result_of, rows_of, schema, split_columns, template
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 from evenhand.numbers import format_cost
@@ -189,8 +189,9 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
     checked: Any = checklist(rows, data.load_demo_checklist(), **how)
     say(checked)
     say(
-        "The same with a real model: evenhand demo --engine openai/gpt-4.1-mini or, for any OpenAI-compatible server, "
-        "evenhand demo --engine http://localhost:8000/v1 --model NAME"
+        "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
+        "or, for any OpenAI-compatible server, "
+        "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
     )
     judged.to_html(report, data=rows, further=(compared, checked), title="The demonstration of evenhand")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
