@@ -141,7 +141,6 @@ def mixed():
     ("asserted", "worst"),
     [
         ("is_it_rude.high <= 0.2", "235"),
-        ("is_it_rude[answer] < 0.2", "235"),
         ("is_it_rude.low >= 0.9", "014"),
     ],
 )
@@ -186,14 +185,10 @@ def test_a_response_is_asserted_by_its_score():
     with pytest.raises(AssertionError) as failed:
         assert_judged(Judge(), response="one two", context="This", at_least=0.7)
     assert str(failed.value) == r"the score 0.20 (short) is below 0.7: This has 2 words.\x1b[31m"
-
-
-def test_an_unscored_response_fails_with_its_reason():
     with pytest.raises(AssertionError, match="the response has no score: missing_response"):
         assert_judged(Judge(), response="", at_least=0.0)
 
 
-@pytest.mark.parametrize("given", [{}, {"at_least": "0.7"}, {"at_least": None}])
-def test_a_judge_without_a_lowest_score_is_refused(given):
+def test_a_judge_without_a_lowest_score_is_refused():
     with pytest.raises(InvalidInputError, match=r"assert_judged\(judge, response=answer, at_least=0\.7\)"):
-        assert_judged(Judge(), response="one", **given)
+        assert_judged(Judge(), response="one")

@@ -8,7 +8,7 @@ from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.numbers import Missing
 from evenhand.scoring import count_readings, summarize
-from evenhand.votes import Match, Usage, Verdict, Vote
+from evenhand.votes import Match, Usage, Vote
 
 LEVELS = Criterion(
     name="level",
@@ -161,18 +161,6 @@ def test_the_order_of_the_instances_does_not_matter():
         one, other = getattr(forwards, name), getattr(backwards, name)
         assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
     assert forwards.unscored_counts.reasons == backwards.unscored_counts.reasons
-
-
-def test_the_level_widens_the_interval():
-    verdicts = [both("High", "Mid"), both("Low", "Low"), both("Mid", "Mid"), both("High", "High")]
-    narrow, wide = summarize(verdicts, level=0.8), summarize(verdicts, level=0.99)
-    assert narrow.score.estimate == wide.score.estimate
-    assert wide.score.low < narrow.score.low < narrow.score.high < wide.score.high
-    assert (narrow.score.level, wide.score.level) == (0.8, 0.99)
-
-
-def test_a_verdict_needs_no_votes():
-    assert summarize([Verdict(value=1.0, aggregated_value=1.0)]).score.estimate == 1.0
 
 
 def read_as(kind, index=0):

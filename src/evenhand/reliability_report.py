@@ -20,10 +20,6 @@ from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
 from evenhand.judge_reliability.one_judge import (
-    FIRST,
-    NEITHER,
-    SECOND,
-    SIDES,
     Asked,
     CriterionReliability,
     JudgesAgreement,
@@ -31,13 +27,13 @@ from evenhand.judge_reliability.one_judge import (
     criterion_tables,
     findings,
     judges_table,
+    questions_of,
     reliability_of_judges,
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
-from evenhand.modes.contest import TIE
 from evenhand.modes.grade_scores import GradedInstance, Grading, UnrelatedEffect
 from evenhand.numbers import format_estimate, format_level
 from evenhand.options import (
@@ -54,14 +50,13 @@ from evenhand.report.page import report_page
 from evenhand.results.measures import Column, Remark, UnscoredCounts, as_json, measures_table, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.results import Results
-from evenhand.results.vote_columns import Cell, VoteColumns
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.row_runs import assess, compare_systems, measure_grade_scores
 from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
-from evenhand.votes import Vote, is_missing
+from evenhand.votes import Verdict, Vote, is_missing
 
 KIND = "reliability"
 LAYOUT: Final = 4
@@ -294,6 +289,12 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         estimate = RunEstimate.total([run(dry_run=True) for run in runs])
         if options.dry_run:
             return estimate
+    lengths = {
+        (number, field): len(text_of(response))
+        for number, row in enumerate(rows if assessed else ())
+        for field in fields
+        if not is_missing(response := field_of(row, field, number, "response_fields"))
+    }
     questions: list[Questions] = []
     choices: list[ChoiceReliability] = []
     graded: list[GradedInstance] = []
@@ -301,14 +302,14 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     for run in runs:
         left = limits_after(options, cast)
         table = run(max_calls=left.max_calls, max_cost=left.max_cost)
-        if table.kind == "grade_scores":
-            choices += _choices(table)
-            graded += table.instances
-            cast += [vote for instance in table.instances for vote in instance.votes]
+        cast += [vote for cell in table.cells() for vote in cell.votes]
+        if table.kind != "grade_scores":
+            questions += questions_of(table, rules, lengths)
             continue
-        found = _assessments(table, rules, rows) if table.kind == "judgements" else [_comparisons(table, rules)]
-        questions += found
-        cast += [vote for each in found for question in each.asked for vote in question.verdict.votes]
+        graded += table.instances
+        for (judge_id, prompt, unrelated), grading in table.gradings.items():
+            effect = table.unrelated_effects[judge_id, prompt] if unrelated else None
+            choices.append(ChoiceReliability(table.criterion.name, prompt, replace(grading, instances=()), effect))
     spent = Spending.of(cast, dict(options))
     parameters |= {} if spent is None else {"spending": asdict(spent)}
     return _reported(questions, choices, parameters, options, graded)
@@ -380,20 +381,33 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         rules = VoteRules.from_parameters(dict(run))
         rules.check(criterion.scale)
         reader = LabelReader(criterion, as_index=options.as_index)
-        cells = read_assessments(
+        lengths = {
+            (instance, system): len(text_of(response))
+            for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True)
+            if not is_missing(response := row.get("response"))
+        }
+        asked = []
+        for cell in read_assessments(
             read,
             reader,
             gold=gold.get(criterion.name),
             cluster_field=run.cluster_field,
             weights=run.judge_weights,
-        )
-        questions = _recorded_assessments(read, cells, criterion, rules)
+        ):
+            about, system = cell.about, cell.about.get("system", "")
+            place = None if about["reference"] is None else criterion.index_of(about["reference"])
+            length = lengths.get((about["instance"], system))
+            known, systems = None if length is None else (length,), (system,) if system else None
+            if cell.votes:
+                verdict = Verdict(votes=cell.votes)
+                asked.append(Asked(about["instance"], verdict, place, known, systems, about["cluster"]))
+        questions = Questions(criterion, rules, tuple(asked))
     else:
         how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
         how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
         table = _run(compare_systems, WinratesArguments, data, **how, **compared, **named, **_of_runs(options))
         run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
-        questions = _comparisons(table, VoteRules.from_parameters(dict(run)))
+        (questions,) = questions_of(table, VoteRules.from_parameters(dict(run)), {})
     parameters = {
         **read.parameters(run),
         "criteria": [questions.criterion.model_dump(mode="json")],
@@ -403,25 +417,6 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         "resamples": options.resamples,
     }
     return _reported([questions], (), parameters, run)
-
-
-def _recorded_assessments(
-    read: RecordedVotes, cells: Sequence[Cell], criterion: Criterion, rules: VoteRules
-) -> Questions:
-    """Return the questions that recorded votes answer, each about one response."""
-    lengths: dict[tuple[int, str], tuple[int]] = {}
-    for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True):
-        if not is_missing(response := row.get("response")):
-            lengths[instance, system] = (len(text_of(response)),)
-    clusters = _numbered([cell.about["cluster"] for cell in cells])
-    asked = []
-    for cell, cluster in zip(cells, clusters, strict=True):
-        instance, system, label = cell.about["instance"], cell.about.get("system", ""), cell.about["reference"]
-        if cell.votes:
-            place = None if label is None else criterion.index_of(label)
-            verdict, length = rules.aggregate(cell.votes, criterion), lengths.get((instance, system))
-            asked.append(Asked(instance, verdict, place, length, (system,) if system else None, cluster))
-    return Questions(criterion, rules, tuple(asked))
 
 
 def _reported(
@@ -485,56 +480,6 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
         return {names[0]: gold_fields}
     check_label_columns(gold_fields, names, "gold_fields")
     return dict(gold_fields or {})
-
-
-def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
-    """Return the assessments of a table, by criterion."""
-    found = []
-    for criterion in table.criteria:
-        judgements = [judgement for judgement in table.judgements if judgement.criterion == criterion.name]
-        clusters = _numbered([judgement.cluster for judgement in judgements])
-        asked = []
-        for judgement, cluster in zip(judgements, clusters, strict=True):
-            label = None if judgement.gold is None else criterion.index_of(judgement.gold)
-            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_fields")
-            lengths = None if is_missing(response) else (len(text_of(response)),)
-            asked.append(Asked(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), cluster))
-        found.append(Questions(criterion, rules, tuple(asked)))
-    return found
-
-
-def _comparisons(table: Results, rules: VoteRules) -> Questions:
-    """Return the contests of a table."""
-    named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
-    clusters = _numbered([entry.cluster for entry in table.contests])
-    asked = []
-    for entry, cluster in zip(table.contests, clusters, strict=True):
-        contest, (first, second) = entry, entry.lengths
-        sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
-        label = None if entry.gold is None else sides[entry.gold]
-        lengths = None if first is None or second is None else (first, second)
-        systems = contest.first, contest.second
-        asked.append(Asked(contest.instance, contest.verdict, label, lengths, systems, cluster))
-    return Questions(table.criterion, rules, tuple(asked), (named[0], named[1]))
-
-
-def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
-    """Return a number for each cluster, in the order in which they occur."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    return [None if name is None else numbers[name] for name in clusters]
-
-
-def _choices(table: Results) -> list[ChoiceReliability]:
-    """Return the Grade Score of every judge and prompt of a table."""
-    return [
-        ChoiceReliability(
-            table.criterion.name,
-            prompt,
-            replace(grading, instances=()),
-            table.unrelated_effects[judge_id, prompt] if unrelated else None,
-        )
-        for (judge_id, prompt, unrelated), grading in table.gradings.items()
-    ]
 
 
 def _choices_table(found: Sequence[ChoiceReliability]) -> TextTable:

@@ -42,7 +42,7 @@ from evenhand.results.made_by import write_run
 from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
-from evenhand.results.saved import OF_ROWS, header_of, read_columns
+from evenhand.results.saved import difference_of, header_of, read_columns, run_of
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
@@ -129,11 +129,10 @@ class FunctionCall:
 class _Unit(NamedTuple):
     """A row of the data; if the data have one row per response, all rows of a prompt."""
 
-    id: str
-    digits: str
-    size: int
-    rows: tuple[Row, ...]
     name: str
+    id: str
+    text: str
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -156,9 +155,9 @@ class Block:
     def of(cls, number: int, first: int, units: Sequence[_Unit], id_field: str | None) -> Block:
         """Return the block of these rows, which are named by their index where no column names them."""
         ids = [str(first + place) if id_field is None else unit.id for place, unit in enumerate(units)]
+        contents = "".join(blake2b(unit.text.encode(), digest_size=_DIGITS // 2).hexdigest() for unit in units)
         rows = [row for unit in units for row in unit.rows]
-        identified = IdentifiedRows(rows, ids, "".join(unit.digits for unit in units), id_field)
-        return cls(number, first, identified, [unit.name for unit in units])
+        return cls(number, first, IdentifiedRows(rows, ids, contents, id_field), [unit.name for unit in units])
 
     def path(self, folder: Path) -> Path:
         """Return the path of the part."""
@@ -224,62 +223,51 @@ def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit
     held: list[_Unit] = []
     number = first = size = 0
     for unit in islice(_units(batches, job.options.id_field, together=job.is_long), limit):
-        if held and (len(held) == rows or size + unit.size > MOST_CHARACTERS):
+        if held and (len(held) == rows or size + len(unit.text) > MOST_CHARACTERS):
             yield Block.of(number, first, held, job.options.id_field)
             number, first, held, size = number + 1, first + len(held), [], 0
         held.append(unit)
-        size += unit.size
+        size += len(unit.text)
     if held:
         yield Block.of(number, first, held, job.options.id_field)
 
 
 def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool) -> Iterator[_Unit]:
     single = (_unit(row, batch, place, id_field) for batch in batches for place, row in enumerate(batch))
+    if id_field is None:
+        yield from single
+        return
     known: set[bytes] = set()
     for name, own in groupby(single, key=attrgetter("id")) if together else ((each.id, (each,)) for each in single):
-        if id_field is not None:
-            units = list(own)
-            digest = blake2b(name.encode(), digest_size=12).digest()
-            if digest in known:
-                more = "; rows of one prompt must follow one another: sort them by it" if together else ""
-                raise InvalidInputError(
-                    f"{units[0].name} has the id {name!r} in {id_field!r}, which id_field names, and an earlier row "
-                    f"has it too: every row needs an id of its own{more}"
-                )
-            known.add(digest)
-            digits = units[0].digits if len(units) == 1 else _digits("".join(unit.digits for unit in units))
-            rows = tuple(unit.rows[0] for unit in units)
-            yield _Unit(name, digits, sum(unit.size for unit in units), rows, units[0].name)
-        else:
-            yield from own
+        units = list(own)
+        digest = blake2b(name.encode(), digest_size=12).digest()
+        if digest in known:
+            more = "; rows of one prompt must follow one another: sort them by it" if together else ""
+            raise InvalidInputError(
+                f"{units[0].name} has the id {name!r} in {id_field!r}, which id_field names, and an earlier row has it "
+                f"too: every row needs an id of its own{more}"
+            )
+        known.add(digest)
+        text, rows = "".join(unit.text for unit in units), tuple(unit.rows[0] for unit in units)
+        yield units[0]._replace(text=text, rows=rows)
 
 
 def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
-    text = _text_of_row(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
     try:
         name = "" if id_field is None else name_in(row, place, id_field, "id_field")
     except InvalidInputError as error:
         raise InvalidInputError(f"{batch.name(place)}: {error}") from error
-    return _Unit(name, _digits(text), len(text), (row,), batch.name(place))
+    cells = {str(column): row[column] for column in sorted(row, key=str)}
+    text = json.dumps(cells, default=_text_or_type, skipkeys=True)
+    return _Unit(batch.name(place), name, text, (row,))
 
 
-def _text_of_row(row: Row) -> str:
-    """Return a row as text; a cell without one, such as a picture, is named by its type."""
-    try:
-        return text_of(row)
-    except InvalidInputError:
-        return text_of({name: _text_of_cell(value) for name, value in row.items()})
-
-
-def _text_of_cell(value: object) -> str:
+def _text_or_type(value: object) -> str:
+    """Return a cell as text; one without a text, such as a picture, is named by its type."""
     try:
         return text_of(value)
     except InvalidInputError:
         return type(value).__name__
-
-
-def _digits(text: str) -> str:
-    return blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -318,7 +306,14 @@ class Stream:
         first = next(read_blocks(read, job, _FIRST_ROWS)).rows
         votes = job.estimate(first, judges, journal=None).votes
         if numbers:
-            _check_same_run(header_of(folder / f"part-{numbers[0]:06}.parquet"), job.unasked(first, judges), folder)
+            fresh = job.unasked(first, judges)
+            now = json.loads(as_json({"evenhand": fresh.kind, **fresh.judged(), "parameters": fresh.parameters}))
+            there, here = map(_made_by, (header_of(folder / f"part-{numbers[0]:06}.parquet"), now))
+            if difference := difference_of(there, here):
+                raise InvalidInputError(
+                    f"stream_to is {str(folder)!r}, which holds the parts of another run: {difference}. Give a folder "
+                    "that is new or empty, or the options of that run"
+                )
         return cls(job, chain(read, batches), judges, folder, first, votes, limit)
 
     @property
@@ -489,43 +484,9 @@ def held_alone(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _check_same_run(header: Mapping[str, Any], fresh: Results, folder: Path) -> None:
-    """Check that a part was made as a result is made now.
-
-    Args:
-        header: The header of the part.
-        fresh: A result of some rows, made now.
-        folder: The folder of the part, for the message.
-
-    Raises:
-        InvalidInputError: If something differs that changes verdicts or scores.
-    """
-    now = json.loads(as_json({"kind of result": fresh.kind, **fresh.judged(), **_made_by(fresh.parameters)}))
-    then = {"kind of result": header["evenhand"], **header, **_made_by(header["parameters"])}
-    own = {"checklists"} if now.get("checklist_field") else {"criteria"} if now.get("rubric_field") else set()
-    for name in [name for name in now if name not in own]:
-        if then.get(name) != now[name]:
-            raise InvalidInputError(
-                f"stream_to is {str(folder)!r}, which holds the parts of another run: {name} is "
-                f"{_short(then.get(name))} there and {_short(now[name])} here. Give a folder that is new or empty, or "
-                "the options of that run"
-            )
-
-
-def _made_by(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are equal in all parts."""
-    found = {name: value for name, value in parameters.items() if name not in {"grid", "flow"}}
-    found |= {**parameters["grid"], **parameters["flow"]}
-    return {
-        **{name: value for name, value in found.items() if name not in {*OF_ROWS, "include_prompts_in_result"}},
-        "what the engine says of itself": parameters["fingerprint"]["judge"],
-        "the text of the prompts": parameters["fingerprint"]["prompts"],
-    }
-
-
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 200 else f"{shown[:200]}…"
+def _made_by(header: Mapping[str, Any]) -> dict[str, Any]:
+    prints = header["parameters"]["fingerprint"]
+    return {**run_of(header), "the engine's description": prints["judge"], "the text of the prompts": prints["prompts"]}
 
 
 @contextmanager

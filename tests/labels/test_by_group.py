@@ -126,17 +126,6 @@ def test_contests_are_told_by_group():
     [
         lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), response_fields=SYSTEMS, **HOW),
         lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), response_fields=SYSTEMS, **HOW),
-        lambda rows: evenhand.judge(
-            rows, {"name": "r", "criteria": ["Short?", "Kind?"]}, SimulatedEngine(), response_fields=SYSTEMS, **HOW
-        ),
-        lambda rows: evenhand.judge(
-            [{**row, "rubric": ["Short?"]} for row in rows],
-            None,
-            SimulatedEngine(),
-            rubric_field="rubric",
-            response_fields=SYSTEMS,
-            **HOW,
-        ),
         lambda rows: evenhand.aggregate_votes([{"v": n % 3 > 0} for n, _ in enumerate(rows)], "v"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.modes.winrate_tables import ranking_notes
+from evenhand.modes.winrates import ranking_notes
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
 

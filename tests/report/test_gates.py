@@ -1,19 +1,24 @@
 """Conditions say what must hold; what cannot be told, or has no number, never passes."""
 
-import math
+import json
+import re
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import evenhand
 from evenhand.errors import CheckFailedError, InvalidInputError
-from evenhand.numbers import Missing
-from evenhand.report.gates import check, check_before_run
-from evenhand.results.measures import Finding, UnscoredCounts
+from evenhand.numbers import Missing, format_interval
+from evenhand.report import gates
+from evenhand.report.gates import Summary, check, check_before_run
+from evenhand.results.measures import Measure, UnscoredCounts
+from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
+from evenhand.visible import visible_line
 from tests.support.judges import ScriptedJudge
 
 
@@ -34,19 +39,19 @@ def counts(unscored, votes=200):
 
 
 SCORES = (
-    Finding("unscored", (), 0.021, "share", 240),
-    Finding("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, counts(0)),
-    Finding("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, counts(0)),
-    Finding("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, counts(0)),
-    Finding("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, counts(0)),
-    Finding("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
-    Finding("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
-    Finding("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, counts(0)),
-    Finding("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, counts(50)),
-    Finding(
+    Measure("unscored", (), 0.021, "share", 240),
+    Measure("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, counts(0)),
+    Measure("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, counts(0)),
+    Measure("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, counts(0)),
+    Measure("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, counts(0)),
+    Measure("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
+    Measure("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
+    Measure("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, counts(0)),
+    Measure("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, counts(50)),
+    Measure(
         "tone", ("new",), Missing("unscored"), "score", 60, counts(40, 100), UnscoredBounds(0.4, 0.8, 0.3, 0.9, 0.4)
     ),
-    Finding("calls", (), 400, "count"),
+    Measure("calls", (), 400, "count"),
 )
 """``tone`` has no mean at all: 40 of 100 rows are unscored."""
 
@@ -66,13 +71,7 @@ def test_the_line_of_a_condition_that_failed_says_value_interval_n_and_unscored_
         "FAILED relevance[new].low >= 0.7: relevance[new].low is 0.66 (0.71 [0.66, 0.76]; n 200; 0 of 200 votes "
         "unscored)"
     )
-    assert (found.measure, found.of, found.value, found.threshold, found.n) == (
-        "relevance.low",
-        ("new",),
-        0.66,
-        0.7,
-        200,
-    )
+    assert (found.measure, found.of, found.value, found.n) == ("relevance.low", ("new",), 0.66, 200)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +80,8 @@ def test_the_line_of_a_condition_that_failed_says_value_interval_n_and_unscored_
         ("relevance[new] >= 0.72", False),
         ("relevance[new] >= 0.71", True),
         ("relevance[new] > 0.71", False),
-        ("relevance[new] < 0.71", False),
         ("relevance[new] <= 0.71", True),
         ("relevance[new] == 0.71", True),
-        ("relevance[new] == 0.72", False),
         ("relevance[new].high <= 76 %", True),
         ("relevance[new].high < 76%", False),
         (" relevance [ new ] .low>=.66 ", True),
@@ -95,9 +92,7 @@ def test_the_line_of_a_condition_that_failed_says_value_interval_n_and_unscored_
         ("calls < 400", False),
         ("relevance.difference[new, old].high >= 0", False),
         ("relevance.difference[old,new].high >= 0", True),
-        ("relevance.difference[new, old].low >= -1.5e-1", True),
         ("answer quality >= 0.5", True),  # the one system that has it
-        ("answer quality[new].n == 150", True),
     ],
 )
 def test_what_holds(condition, holds):
@@ -105,7 +100,7 @@ def test_what_holds(condition, holds):
 
 
 def test_a_mean_that_is_a_last_digit_off_is_what_it_is():
-    found = results_of(Finding("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
+    found = results_of(Measure("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
     report = check(found, ["relevance <= 0.3", "relevance == 0.3", "relevance > 0.3"])
     assert [each.holds for each in report.conditions] == [True, True, False]
 
@@ -115,8 +110,6 @@ def test_a_name_that_several_systems_have_is_refused_with_the_full_names():
         checked("relevance.low >= 0.7")
     assert "names 2 measures: give the full name of one" in str(refused.value)
     assert "Accepted: 'relevance[new].low', 'relevance[old].low'." in str(refused.value)
-    with pytest.raises(InvalidInputError, match=r"relevance\.difference\[new, old\]\.low"):
-        checked("relevance.difference.low >= 0")
 
 
 @pytest.mark.parametrize(
@@ -125,9 +118,7 @@ def test_a_name_that_several_systems_have_is_refused_with_the_full_names():
         ("tone >= 0.3", True, False),
         ("tone >= 0.5", False, True),
         ("tone >= 0.85", False, False),
-        ("tone.low >= 0.25", True, False),
         ("tone.low >= 0.7", False, True),
-        ("tone.high <= 0.95", True, False),
         ("tone.high <= 0.85", False, True),
         ("tone == 0.5", False, False),
     ],
@@ -146,20 +137,15 @@ def test_where_so_much_is_unscored_that_either_may_be_a_condition_does_not_hold_
     [
         ("relevence[new].low >= 0.7", "there is no such measure. Did you mean 'relevance[new].low'?"),
         ("relevance[new].lwo >= 0.7", "Did you mean 'relevance[new].low'?"),
-        ("relevance[neu].low >= 0.7", "Did you mean 'relevance[new].low'?"),
         ("unscored.low <= 0.1", "there is no such measure"),  # a number without an interval
         ("unscored[new] <= 2 %", "there is no such measure"),
         ("relevance[new] >= 0.7 and unscored <= 0.1", "there is no such measure"),
         ("unscored <= 2", "which lies between 0.00 and 1.00"),
         ("relevance", "is not a condition. Write NAME OP NUMBER"),
         ("relevance = 0.7", "OP is one of <=, >=, ==, <, >"),
-        ("relevance != 0.7", "OP is one of <=, >=, ==, <, >"),
-        ("relevance >> 0.7", "is not a condition"),
         ("relevance >= 0,7", "is not a condition"),
         ("relevance[new] >= relevance[old]", "is not a condition"),
-        ("not relevance[new] >= 0.7", "there is no such measure"),
         ("unscored <= 1e999", "is not a condition"),
-        (">= 0.7", "is not a condition"),
         ("", "'' is not a condition"),
         (0.7, "0.7 is not a condition"),
     ],
@@ -175,7 +161,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Z"]), min_size=1, max_s
 
 @given(st.lists(NAMES, min_size=1, max_size=3).map(".".join), st.lists(NAMES | st.just("a, b=c"), max_size=2))
 def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
-    finding = Finding(name, tuple(of), interval(0.5, 0.4, 0.6), "score", 7)
+    finding = Measure(name, tuple(of), interval(0.5, 0.4, 0.6), "score", 7)
     for part, value in ((".low", 0.4), (".high", 0.6), (".n", 7)):
         (found,) = check(results_of(finding), [f"{finding.label}{part} == {value}"]).conditions
         assert found.holds
@@ -258,7 +244,6 @@ def test_a_report_prints_and_raises(judged):
     assert str(failed.value) == str(report.failed[0])
     passing = judged.check("unscored <= 2 %")
     assert passing.raise_if_failed() is passing
-    assert math.isclose(judged.findings()[0].value, 0.0)
 
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
@@ -270,7 +255,7 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
         judge = ScriptedJudge(lambda request: "Yes" if any(n in request.messages[0]["content"] for n in read) else "?")
         return evenhand.judge(rows, "Is it so?", judge, check_positional_bias=False, **how)
 
-    whole, part, none = judged(range(10)), judged(range(6)), judged([])
+    whole, part = judged(range(10)), judged(range(6))
     bounds = [
         found.bounds
         for other in (whole, part)
@@ -284,9 +269,124 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     assert "too many votes are unscored to tell" in close.found
     assert not close.holds
     assert far.holds
-    assert check(whole.compare(none), ["is_it_so.change.low >= -0.9"]).failed  # nothing is known of it
-    assert not check(compared, ["is_it_so.change >= -1"]).failed
     with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, and a number that it cannot reach"):
         check(compared, ["is_it_so.change >= -7"])
     with pytest.raises(InvalidInputError, match="has no corrected scores: correct each result"):
         check(compared, ["is_it_so.change.corrected >= 0"])
+
+
+HOSTILE = "</failure>\x00]]>\x1b[31m\ud800\ufffe%\n::error::bought\u202e"
+
+
+@pytest.fixture(scope="module")
+def summarized():
+    """Two systems, of one of which nothing can be read."""
+    rows = [{"id": f"r{number}", "new": "Yes", HOSTILE: "Hm."} for number in range(6)]
+    judge = ScriptedJudge(lambda request: "Well." if "Hm." in request.messages[0]["content"] else "Yes")
+    how = {"flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False, "id_field": "id"}
+    return evenhand.judge(rows, "Is it so?", judge, response_fields=["new", HOSTILE], **how)
+
+
+def test_json_has_every_finding_and_condition_and_what_made_them(summarized):
+    summary = summarized.summarize("unscored <= 10 %", "is_it_so[new].low >= 0.1")
+    said = json.loads(summary.to_json())
+    assert [said[name] for name in ("evenhand", "layout", "kind", "passed")] == ["summary", 2, "judgements", False]
+    assert said["version"] == evenhand.__version__
+    low = summarized.summaries["new", "is_it_so"].score.low
+    names = ("condition", "holds", "measure", "of", "value", "threshold", "n")
+    assert [[condition[name] for name in names] for condition in said["conditions"]] == [
+        ["unscored <= 10 %", False, "unscored", [], 0.5, 0.1, None],
+        ["is_it_so[new].low >= 0.1", True, "is_it_so.low", ["new"], low, 0.1, 6],
+    ]
+    assert len(said["findings"]) == len(summarized.findings())
+    for written, found in zip(said["findings"], summarized.findings(), strict=True):
+        assert (written["name"], tuple(written["of"])) == (found.name, tuple(map(read_back, found.of)))
+    score = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] == ["new"])
+    interval = summarized.summaries["new", "is_it_so"].score
+    assert [score["value"][name] for name in ("estimate", "low", "high")] == [1.0, interval.low, interval.high]
+    assert (score["n"], score["unscored"]["votes"], score["unscored"]["unscored_votes"]) == (6, 12, 0)
+    nothing = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] != ["new"])
+    assert nothing["value"]["reason"]
+    assert [nothing["bounds"][name] for name in ("low", "high", "share")] == [0.0, 1.0, 1.0]
+    named = ("votes", "unscored_votes", "rows", "verdicts", "unscored_verdicts")
+    assert [nothing["unscored"][name] for name in named] == [12, 12, 6, 6, 6]
+    assert [said["unscored"][name] for name in named] == [24, 12, 6, 12, 6]
+    assert "ids" not in said["parameters"]
+    assert said["fingerprint"]["judges"] == ["scripted"]
+
+
+def read_back(name):
+    """A name as JSON holds it."""
+    return json.loads(json.dumps(name))
+
+
+def test_junit_has_a_case_for_each_condition_and_each_score(summarized):
+    summary = summarized.summarize("unscored <= 10 %", "is_it_so[new].low >= 0.1")
+    root = ElementTree.fromstring(summary.to_junit())
+    (suite,) = root
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == [
+        *("unscored <= 10 %", "is_it_so[new].low >= 0.1"),
+        *("is_it_so[new]", f"is_it_so[{visible_line(HOSTILE)}]"),
+    ]
+    assert cases[0].find("failure").get("message").startswith("unscored is 50 % (12 of 24 votes unscored")
+    assert cases[1].find("system-out").text.startswith("is_it_so[new].low is ")
+    score = summarized.summaries["new", "is_it_so"].score
+    assert cases[2].find("system-out").text == f"{format_interval(score)}, n 6, 0 of 12 votes unscored"
+    assert "100 % of rows affected" in cases[3].find("system-out").text
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "0", "0"]
+    assert {each.get("name"): each.get("value") for each in suite.iter("property")}["judges"] == "scripted"
+
+
+class Results(PrintedTables):
+    """A result whose names are what a test says."""
+
+    kind = "judgements"
+
+    def __init__(self, name):
+        self.name = name
+        self.parameters = {"judges": [], "n": 3}
+        self.fingerprint = SimpleNamespace()
+
+    def findings(self):
+        return (
+            Measure("unscored", (), 0.5, "share", 3),
+            Measure(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
+        )
+
+    def text_tables(self):
+        return ()
+
+
+@given(st.text(min_size=1, max_size=12))
+@settings(max_examples=25)
+@example("\ud800\ufffe\x00]]>%:,")
+def test_any_name_gives_xml_that_is_read_and_annotations_of_one_line(name):
+    results = Results(name)
+    summary = Summary(results, check(results, [f"{name}[{name}].low >= 0.7"]))
+    root = ElementTree.fromstring(summary.to_junit().encode())
+    assert visible_line(name) in root.find("testsuite/testcase/failure").get("message")
+    (line,) = summary.annotations()
+    assert line.splitlines() == [line]
+    assert re.match(r"::error title=[^:,%]*(%3A[^:,%]*)*::FAILED ", line)
+    assert "%" not in re.sub("%25|%3A", "", line)
+
+
+def test_a_step_of_github_has_the_summary_and_heeds_no_command_in_a_name(summarized, tmp_path, monkeypatch):
+    with pytest.raises(InvalidInputError, match="GITHUB_STEP_SUMMARY is not set"):
+        gates.check_format("github")
+    path = tmp_path / "step.md"
+    path.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    assert gates.check_format("github") == "github"
+    summary = summarized.summarize("unscored <= 10 %")
+    gates.append_to_step(summary)
+    assert path.read_text(encoding="utf-8") == "before\n" + summary.to_markdown() + "\n"
+    assert "**Conditions: 0 of 1 hold**" in path.read_text(encoding="utf-8")
+    monkeypatch.setattr(gates, "MOST_OF_A_STEP", 100)
+    gates.append_to_step(summary)
+    assert "longer than a step summary may be" in path.read_text(encoding="utf-8")
+    first, *middle, last = gates.unheeded("::error::bought").splitlines()
+    token = first.removeprefix("::stop-commands::")
+    assert (middle, last) == (["::error::bought"], f"::{token}::")
+    assert token not in gates.unheeded("")

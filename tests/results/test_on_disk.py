@@ -88,7 +88,7 @@ def test_a_folder_without_parts_and_parts_of_two_runs_are_refused(tmp_path):
         evenhand.open(tmp_path)
     part_of(whole_of("judgements"), 0, 6).save(tmp_path / "part-000000.parquet")
     part_of(whole_of("judgements"), 6, 6).rescore(on_position_bias="first").save(tmp_path / "part-000001.parquet")
-    with pytest.raises(InvalidInputError, match=r"of another run.*differ in 'on_position_bias'"):
+    with pytest.raises(InvalidInputError, match=r"of another run.*: on_position_bias is None there and 'first' here"):
         evenhand.open(tmp_path)
 
 

@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.statistics.correction import corrected_mean
+from evenhand.statistics.correction import corrected_mean, draw_p_value
 
 NAN = float("nan")
 DESIGNS = ("random", "by_verdict", "probabilities")
@@ -33,19 +33,6 @@ def judged_and_labelled(seed=0, rows=300, labels=60):
     generator = np.random.default_rng(seed)
     judged, truth = judged_and_true(generator, rows)
     return judged, some_labelled(generator, truth, labels)
-
-
-def test_each_stratum_counts_by_its_frequency():
-    """Of 40 rows 30 are judged good; 6 of 8 of these are good, and 1 of 4 of the others: 3/4 · 6/8 + 1/4 · 1/4."""
-    judged = np.array([1.0] * 30 + [0.0] * 10)
-    human = np.full(40, NAN)
-    human[:8] = [1, 1, 1, 1, 1, 1, 0, 0]
-    human[30:34] = [1, 0, 0, 0]
-    found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
-    assert found.judge.estimate == 0.75
-    assert found.corrected.estimate == pytest.approx(0.625)
-    assert found.labels.estimate == pytest.approx(0.625)  # weighted by the design: (30/8 · 6 + 10/4 · 1) / 40
-    assert (found.num_rows, found.num_labelled, found.num_unscored) == (40, 12, 0)
 
 
 def test_the_limits_are_quantiles_of_weighted_beta_variables():
@@ -150,16 +137,6 @@ def test_without_a_label_there_is_a_reason(design):
     assert pair.corrected == Missing("no row is labelled for one of the systems")
 
 
-def test_what_a_judge_is_worth_in_labels():
-    judged, human = judged_and_labelled()
-    found = corrected_mean(judged, human, design="random", support=(0, 1))
-    widths = [each.high - each.low for each in (found.labels, found.corrected)]
-    assert found.labels_saved == pytest.approx(60 * ((widths[0] / widths[1]) ** 2 - 1))
-    assert found.labels_saved > 20
-    coin = np.random.default_rng(1).permutation(judged)
-    assert abs(corrected_mean(coin, human, design="random", support=(0, 1)).labels_saved) < 8
-
-
 def test_a_difference_from_rows_labelled_for_one_system_each():
     """Of 20 rows judged (1, 0), 6 labelled for the first, 5 of them good, and 8 for the second, 2 good: 5/6 - 2/8."""
     judged = np.array([[1.0, 0.0]] * 20)
@@ -236,3 +213,21 @@ def test_what_is_said_of_a_judges_worth_is_right_about_as_often_as_the_level():
     assert found[0.5].count("more") <= 8  # of 60, where 5 % are expected: more than 8 in 1 of 200
     assert found[0.5].count("nothing") >= 40
     assert set(found[0.99]) == {"more"}
+
+
+def test_a_random_draw_is_seldom_doubted_and_its_p_values_are_uniform():
+    generator = np.random.default_rng(0)
+    strata = generator.choice(4, size=400, p=[0.6, 0.3, 0.08, 0.02])
+    found = []
+    for seed in range(40):
+        labelled = np.zeros(400, dtype=bool)
+        labelled[generator.choice(400, size=50, replace=False)] = True
+        found.append(draw_p_value(strata, labelled, seed=seed))
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+def test_a_draw_by_the_verdict_is_doubted():
+    strata = np.repeat([0, 1], [360, 40])
+    labelled = np.zeros(400, dtype=bool)
+    labelled[:25] = labelled[360:385] = True  # 25 of each verdict, though one is nine times as frequent
+    assert draw_p_value(strata, labelled) == pytest.approx(1e-4)

@@ -90,7 +90,7 @@ def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
         ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
         (
             {**TYPED, "option_map": {"Polite": "much", "Rude": 0}},
-            "has the option_map.Polite 'much': Input should be",
+            "the option 'Polite' of the criterion 'tone' has the value 'much': Input should be",
         ),
         ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
         ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal'."),

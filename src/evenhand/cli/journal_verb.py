@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
@@ -16,20 +15,11 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
-if TYPE_CHECKING:
-    from cyclopts import Token
-
 EXIT_UNSOUND: Final = 1
 Journal = Annotated[Path | None, Parameter(name="--journal")]
 journal = App(
     name="journal", group="Maintenance", help="Check, prune, export, import and describe the journal of paid replies."
 )
-
-
-def _bytes_of(_: Any, tokens: Sequence[Token]) -> int:  # noqa: ANN401 - as cyclopts calls it
-    from pydantic import ByteSize, TypeAdapter  # noqa: PLC0415 - only where a size is given
-
-    return int(TypeAdapter(ByteSize).validate_python(tokens[0].value))
 
 
 def _place(given: Path | None) -> Path:
@@ -60,27 +50,17 @@ def check_journal(*, path: Journal = None) -> int:
 
 
 @journal.command(name="prune")
-def prune_journal(
-    *,
-    path: Journal = None,
-    older_than: timedelta | None = None,
-    size: Annotated[int | None, Parameter(converter=_bytes_of)] = None,
-) -> int:
+def prune_journal(*, older_than: timedelta, path: Journal = None) -> int:
     """Remove old replies.
 
     Args:
+        older_than: Remove replies above this age, such as 12h, 30d or 8w.
         path: The journal; by default that of runs.
-        older_than: Remove replies of this age, such as 12h, 30d or 8w.
-        size: Remove the oldest replies until the journal has this size, such as 500MB or 2GiB.
     """
     from evenhand.engines.journal_tools import prune  # noqa: PLC0415 - a second of import
 
-    age = None if older_than is None else older_than.total_seconds()
-    done = prune(_place(path), older_than=age, size=size)
-    say(
-        f"{format_count(done.rows, 'reply')} removed, {format_count(done.left, 'reply')} left; "
-        f"{format_bytes(done.before)} before, {format_bytes(done.after)} now"
-    )
+    removed, left = prune(_place(path), older_than.total_seconds())
+    say(f"{format_count(removed, 'reply')} removed, {format_count(left, 'reply')} left")
     return 0
 
 
@@ -135,11 +115,13 @@ def describe_journal(*, path: Journal = None) -> int:
     Args:
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal_tools import describe_files, stats  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import stats  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     engines = stats(place)
-    say(f"{place}: {format_count(sum(each.replies for each in engines), 'reply')}, {describe_files(place)}")
+    say(
+        f"{place}: {format_count(sum(each.replies for each in engines), 'reply')}, {format_bytes(place.stat().st_size)}"
+    )
     for each in engines:
         model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
         endpoint = each.identity.get("endpoint")

@@ -53,28 +53,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, get_args
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ValidationError
 
 from evenhand.criteria import (
     Checklist,
     ChecklistItem,
-    Clip,
     Criterion,
-    NaStrategy,
     Option,
     Rubric,
     Scale,
@@ -82,7 +71,7 @@ from evenhand.criteria import (
     fold_label,
     yes_no_criterion,
 )
-from evenhand.data.plain import CONTEXT_FORMS, briefly, context_mapping, plain
+from evenhand.data.plain import briefly, context_mapping, plain
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
 from evenhand.files import expanded
 
@@ -90,235 +79,159 @@ ROWS_ENDING = ".jsonl"
 FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 
 _NAME_LENGTH = 40
-
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
 OwnScale = Literal["binary", "ordinal", "nominal"]
 
 
-class _Input(BaseModel):
-    """A part of a document as people write it; a field that is null counts as left out."""
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """A part of a document as people write it.
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    Attributes:
+        fields: Each name that it may have -> the field of the frozen value that it names.
+        refusal: The message on a value of another form.
+        text_field: The field that a text sets.
+        list_field: The field that a list sets.
+        left_out: Fields of frozen values that say nothing, with their values.
+    """
 
-    form: ClassVar[str] = "is {}; give a mapping"
-    """The refusal of a value of another form."""
-    text_field: ClassVar[str] = ""
-    """The field that a text sets."""
-    list_field: ClassVar[str] = ""
-    """The field that a list sets."""
-    left_out_if_empty: ClassVar[str] = ""
-    """The field that an empty text or list leaves out."""
-
-    @classmethod
-    def accepted_names(cls) -> dict[str, str]:
-        """Return each name that a document may have, with the field that it names."""
-        aliases = {name: info.validation_alias or name for name, info in cls.model_fields.items()}
-        return {
-            str(each): name
-            for name, alias in aliases.items()
-            for each in (alias.choices if isinstance(alias, AliasChoices) else [alias])
-        }
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_names(cls, data: object) -> object:
-        for kind, name in ((str, cls.text_field), (list, cls.list_field)):
-            if isinstance(data, kind) and name:
-                return {name: data}
-        if not isinstance(data, dict):
-            raise _fault(cls.form.format(briefly(data)))
-        accepted, given = cls.accepted_names(), dict[str, Any]()
-        for name, value in data.items():
-            if name not in accepted:
-                raise _fault(f"has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-            if value is not None and not (name == cls.left_out_if_empty and value in ("", [])):
-                given[name] = value
-        for name in given:
-            both = sorted(each for each in given if accepted[each] == accepted[name])
-            if len(both) > 1:
-                raise _fault(f"has one field under two names, {both!r}: give one of them")
-        return given
+    fields: Mapping[str, str]
+    refusal: str = "is {}; give a mapping"
+    text_field: str = ""
+    list_field: str = ""
+    left_out: tuple[tuple[str, object], ...] = ()
 
 
-def _fault(text: str) -> PydanticCustomError:
-    return PydanticCustomError("part", "{text}", {"text": text})
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
 
 
-def _read_contexts(value: object) -> dict[str, str]:
-    try:
-        return context_mapping(value) or {}
-    except InvalidInputError as error:
-        raise ValueError(CONTEXT_FORMS) from error
+_SHARED: Final = ("prediction_field", "context_fields")
+_OPTION: Final = _Part(
+    fields=_same(*Option.model_fields), refusal="is {}; give a mapping with a label, and a value or na: true"
+)
+_CRITERION: Final = _Part(
+    fields={**_same(*Criterion.model_fields), "requirement": "description", "scale_type": "scale"},
+    refusal="is {}; give a text, or a mapping with a requirement",
+    text_field="requirement",
+)
+_SECTION: Final = _Part(
+    fields=_same(*Section.model_fields, "criteria", "sections"),
+    refusal="is {}; give a mapping with a name and criteria",
+)
+_RUBRIC: Final = _Part(
+    fields=_same(*Rubric.model_fields, *_SHARED),
+    refusal="holds {}; a rubric is a list of criteria, or a mapping with criteria or sections",
+    list_field="criteria",
+    left_out=(("sections", []),),
+)
+_ITEM: Final = _Part(
+    fields=_same(*ChecklistItem.model_fields),
+    refusal="is {}; give a text, or a mapping with a question",
+    text_field="question",
+    left_out=(("name", ""),),
+)
+_CHECKLIST: Final = _Part(
+    fields=_same(*Checklist.model_fields),
+    refusal="holds {}; a checklist is a list of questions, or a mapping with items",
+    list_field="items",
+)
+_UNITXT_OPTION: Final = _Part(
+    fields=_same("__type__", "name", "description"),
+    refusal="is {}; give an object with a name and a description, as the criterion has __type__ or option_map",
+)
+_UNITXT_FIELDS: Final = ("name", "description", *_SHARED, "data_classification_policy")
+_UNITXT_OPTIONS: Final = ("options", "option_map")
+_OWN_FIELDS: Final = frozenset({"scale", "weight", "na_options", "section", "tags"})
+_UNITXT: Final[Mapping[str, _Part]] = {
+    "criteria": _Part(fields=_same(*_UNITXT_FIELDS)),
+    "criteria_with_options": _Part(fields=_same(*_UNITXT_FIELDS, *_UNITXT_OPTIONS)),
+    "evenhand_criterion": _Part(fields=_same(*_UNITXT_FIELDS, *_UNITXT_OPTIONS, *_OWN_FIELDS)),
+}
+ARTIFACT_FIELDS = {kind: frozenset(part.fields) for kind, part in _UNITXT.items()}
+"""The types of unitxt's artifacts that are criteria, and their fields."""
 
-
-class _Shared(_Input):
-    prediction_field: str | None = None
-    context_fields: Annotated[dict[str, str], BeforeValidator(_read_contexts)] = {}
-
-
-class _Option(_Input):
-    form = "is {}; give a mapping with a label, and a value or na: true"
-
-    label: Text
-    value: float | None = None
-    description: str = ""
-    na: bool = False
-
-
-class _Criterion(_Shared):
-    form = "is {}; give a text, or a mapping with a requirement"
-    text_field = "requirement"
-
-    name: Text | None = None
-    description: Text = Field(validation_alias=AliasChoices("requirement", "description"))
-    weight: float = 1.0
-    scale: OwnScale | None = Field(None, validation_alias=AliasChoices("scale_type", "scale"))
-    options: Annotated[list[_Option], Field(min_length=1)] | None = None
-    section: str | None = None
-    tags: tuple[str, ...] = ()
-
-
-class _Section(_Input):
-    form = "is {}; give a mapping with a name and criteria"
-
-    name: Text
-    description: str = ""
-    weight: float = 1.0
-    within: str = ""
-    criteria: Annotated[list[_Criterion], Field(min_length=1)] | None = None
-    sections: Annotated[list[_Section], Field(min_length=1)] | None = None
-
-
-class _Rubric(_Shared):
-    form = "holds {}; a rubric is a list of criteria, or a mapping with criteria or sections"
-    list_field = "criteria"
-    left_out_if_empty = "sections"  # as a frozen rubric without sections is written
-
-    name: Text | None = None
-    description: str = ""
-    na_strategy: NaStrategy = "skip"
-    na_partial: float = 0.5
-    clip: Clip = "score"
-    criteria: Annotated[list[_Criterion], Field(min_length=1)] | None = None
-    sections: Annotated[list[_Section], Field(min_length=1)] | None = None
-
-
-class _Item(_Input):
-    form = "is {}; give a text, or a mapping with a question"
-    text_field = "question"
-    left_out_if_empty = "name"  # as a frozen item without a name is written
-
-    question: Text
-    name: Text | None = None
-    weight: float = 1.0
-    category: str = ""
-    prerequisites: list[Any] = []
-    na: bool = False
-
-
-class _Checklist(_Shared):
-    form = "holds {}; a checklist is a list of questions, or a mapping with items"
-    list_field = "items"
-
-    name: Text | None = None
-    description: str = ""
-    items: Annotated[list[_Item], Field(min_length=1)]
-
-
-class _UnitxtOption(_Input):
-    form = "is {}; give an object with a name and a description, as the criterion has __type__ or option_map"
-
-    type: Literal["criteria_option"] = Field("criteria_option", alias="__type__")
-    name: str
-    description: str = ""
-
-
-class _UnitxtCriterion(_Shared):
-    name: str
-    description: str
-    data_classification_policy: str | list[str] | None = None
-
-
-class _UnitxtCriterionWithOptions(_UnitxtCriterion):
-    options: list[_UnitxtOption]
-    option_map: dict[str, float | None] = {}
-
-
-class _EvenhandCriterion(_UnitxtCriterionWithOptions):
-    scale: OwnScale = "ordinal"
-    weight: float = 1.0
-    na_options: list[str] = []
-    section: str = ""
-    tags: list[str] = []
-
-
-RUBRIC_FIELDS = frozenset(_Rubric.model_fields)
-CHECKLIST_FIELDS = frozenset(_Checklist.model_fields)
-CRITERION_FIELDS = frozenset(_Criterion.accepted_names())
+RUBRIC_FIELDS = frozenset(_RUBRIC.fields)
+CHECKLIST_FIELDS = frozenset(_CHECKLIST.fields)
+CRITERION_FIELDS = frozenset(_CRITERION.fields)
 NESTING_FIELDS = frozenset({"weight", "within", "sections"})
 """The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
 
-_ARTIFACTS: Mapping[str, type[_UnitxtCriterion]] = {
-    "criteria": _UnitxtCriterion,
-    "criteria_with_options": _UnitxtCriterionWithOptions,
-    "evenhand_criterion": _EvenhandCriterion,
-}
-ARTIFACT_FIELDS = {kind: frozenset(model.model_fields) for kind, model in _ARTIFACTS.items()}
-"""The types of unitxt's artifacts that are criteria, and their fields."""
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def _validate(model: type[Model], data: object, what: str) -> Model:
-    """Return the data as a model.
-
-    Raises:
-        InvalidCriterionError: If a field is unknown, missing or wrong.
-        ArtifactError: If the data are more than JSON can say.
-    """
-    data = plain(data, what)
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise InvalidCriterionError(_refusal(error, data, what)) from error
-
-
+Value = TypeVar("Value", bound=BaseModel)
+Held = TypeVar("Held", dict[str, Any], list[str])
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data, a line per kind
-    """Return the first thing that is wrong, a form or a name before a value: its place, value, and what is accepted."""
-    faults = error.errors(include_url=False)
-    fault = next((each for each in faults if each["type"] == "part"), faults[0])
-    field = ""
-    for step in fault["loc"]:
-        if isinstance(step, int):
-            data = data[step]
-            name, noun = data.get("name") if isinstance(data, dict) else None, _NOUNS.get(field, field)
-            part = f"the {noun} {name!r}" if isinstance(name, str) and name else f"{noun} {step + 1}"
-            where, field = f"{part} of {where}", ""
-        else:
-            data = data.get(step) if isinstance(data, dict) else data
-            field = f"{field}.{step}".lstrip(".")
-    kind = fault["type"]
-    if kind == "part":
-        return f"{where} {fault['ctx']['text']}"
-    value = None if kind == "missing" else fault["input"]
-    if kind in {"extra_forbidden", "model_type"}:  # of a frozen criterion, or of one of its options
-        name, accepted = str(fault["loc"][-1]), (Option if "options" in fault["loc"] else Criterion).model_fields
-        unknown = f"has the field {name!r}. {did_you_mean(name, sorted(accepted))}"
-        return f"{where} {unknown if kind == 'extra_forbidden' else f'is {briefly(value)}; give a mapping'}"
-    found = f"{where} has the {field} {briefly(value)}"
-    if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
-        return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"
-    if kind in {"string_type", "string_too_short", "missing"}:
-        hint = f': write "{value}", in quotes' if isinstance(value, (bool, int, float)) else ""
-        return f"{found}; it must be a text{hint}"
+def _fields_of(part: _Part, data: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    """Return the fields that a part of a document gives; one that is null counts as left out.
+
+    Raises:
+        InvalidCriterionError: If it has another form, or a field that is unknown, blank or there under two names.
+    """
+    for kind, name in ((str, part.text_field), (list, part.list_field)):
+        if isinstance(data, kind) and name:
+            data = {name: data}
+    if not isinstance(data, dict):
+        raise InvalidCriterionError(f"{where} {part.refusal.format(briefly(data))}")
+    accepted, given = part.fields, dict[str, Any]()
+    for name, value in data.items():
+        if name not in accepted:
+            raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
+        if value is None or (name, value) in part.left_out:
+            continue
+        if accepted[name] in given:
+            both = sorted(each for each in data if accepted.get(each) == accepted[name])
+            raise InvalidCriterionError(f"{where} has one field under two names, {both!r}: give one of them")
+        if name in _STRIPPED and not (isinstance(value, str) and value.strip()):
+            raise InvalidCriterionError(f"{where} has the {name} {briefly(value)}; it must be a text{_quoted(value)}")
+        given[accepted[name]] = value.strip() if name in _STRIPPED else value
+    if "context_fields" in given:
+        given["context_fields"] = _contexts_of(given["context_fields"], where)
+    return given
+
+
+def _contexts_of(given: object, where: str) -> dict[str, str] | None:
+    try:
+        return context_mapping(given)
+    except InvalidInputError as error:
+        raise InvalidCriterionError(f"{where}: {error}") from error
+
+
+def _quoted(value: object) -> str:
+    return f': write "{value}", in quotes' if isinstance(value, (bool, int, float)) else ""
+
+
+def _parts(data: object, field_name: str, where: str) -> Iterator[tuple[str, Any]]:
+    """Yield the parts in a list, each with its name in messages."""
+    if not isinstance(data, list) or not data:
+        raise InvalidCriterionError(f"{where} has the {field_name} {briefly(data)}; give a list of at least one")
+    for number, each in enumerate(data, start=1):
+        name = each.get("name") if isinstance(each, dict) else None
+        noun = _NOUNS[field_name]
+        yield f"{f'the {noun} {name!r}' if isinstance(name, str) and name else f'{noun} {number}'} of {where}", each
+
+
+def _validate(value: type[Value], fields: Mapping[str, Any], where: str) -> Value:
+    """Return the value with these fields.
+
+    Raises:
+        InvalidCriterionError: If a field is missing or wrong.
+    """
+    try:
+        return value.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    kind, at = fault["type"], ".".join(map(str, fault["loc"]))
+    given = None if kind == "missing" else fault["input"]
+    found = f"{where} has the {at} {briefly(given)}"
+    if kind in {"list_type", "tuple_type"}:
+        raise InvalidCriterionError(f"{found}; give a list")
+    if kind in {"string_type", "missing"}:
+        raise InvalidCriterionError(f"{found}; it must be a text{_quoted(given)}")
     if kind == "literal_error":
-        choices = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
-        return f"{found}. {did_you_mean(value, choices)}"
-    return f"{found}; {fault['ctx']['error']}" if kind == "value_error" else f"{found}: {fault['msg']}"
+        accepted = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
+        raise InvalidCriterionError(f"{found}. {did_you_mean(given, accepted)}")
+    raise InvalidCriterionError(f"{found}: {fault['msg']}")
 
 
 def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
@@ -337,54 +250,72 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
         ['is_polite', 'names_a_date']
     """
-    given = _validate(_Rubric, data, what)
-    is_nested = any(NESTING_FIELDS & section.model_fields_set for section in given.sections or ())
-    if (given.criteria is None) == (given.sections is None) and not is_nested:
+    given = _fields_of(_RUBRIC, plain(data, what), what)
+    criteria, sections = given.pop("criteria", None), given.pop("sections", None)
+    parts = [] if sections is None else list(_parts(sections, "sections", what))
+    is_nested = any(_counts_by_itself(part) for _, part in parts)
+    if (criteria is None) == (sections is None) and not is_nested:
         raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
-    written, sections = list(given.criteria or ()), list[Section]()
-    _add_sections(given.sections or (), what, written, sections if is_nested else None)
-    taken = {criterion.name for criterion in written if criterion.name}
-    shared = given.model_dump(exclude_unset=True, include=set(_Shared.model_fields))
-    criteria = []
-    for criterion in written:
-        own_name = criterion.name or derived_name(criterion.description, taken)
-        taken.add(own_name)
-        criteria.append(_criterion_of(criterion, own_name, what, shared))
-    own = given.model_dump(exclude_unset=True, exclude={"name", "criteria", "sections", *_Shared.model_fields})
-    return Rubric(**own, name=given.name or name, criteria=tuple(criteria), sections=tuple(sections))
+    listed = [] if criteria is None else list(_parts(criteria, "criteria", what))
+    written = [(where, _fields_of(_CRITERION, part, where)) for where, part in listed]
+    found: list[Section] = []
+    _add_sections(parts, written, found, "")
+    taken = {fields["name"] for _, fields in written if "name" in fields}
+    shared: dict[str, Any] = {each: given.pop(each) for each in _SHARED if each in given}
+    made = []
+    for where, fields in written:
+        made.append(_criterion_of({**shared, **fields}, where, taken))
+        taken.add(made[-1].name)
+    return _validate(Rubric, {"name": name, **given, "criteria": made, "sections": found if is_nested else ()}, what)
 
 
 def _add_sections(
-    given: Sequence[_Section], what: str, criteria: list[_Criterion], sections: list[Section] | None, within: str = ""
+    parts: Sequence[tuple[str, Any]], criteria: list[tuple[str, dict[str, Any]]], sections: list[Section], within: str
 ) -> None:
-    """Add the criteria of sections to those of the rubric, and the sections where they count by themselves."""
-    for section in given:
-        where = f"the section {section.name!r} of {what}"
-        if sections is None and section.criteria is None:
-            raise InvalidCriterionError(f"{where} has the criteria None; give a list of at least one")
-        if sections is not None:
-            own = section.model_dump(exclude_unset=True, exclude={"criteria", "sections"})
-            sections.append(Section(**{"within": within, **own}))
-        for criterion in section.criteria or ():
-            if criterion.section not in {None, section.name}:
-                raise InvalidCriterionError(
-                    f"a criterion in {where} has the section {briefly(criterion.section)}: leave it out"
-                )
-            criteria.append(criterion.model_copy(update={"section": section.name}))
-        _add_sections(section.sections or (), where, criteria, sections, section.name)
+    """Add sections to those of a rubric, and their criteria to its criteria."""
+    for where, part in parts:
+        fields = _fields_of(_SECTION, part, where)
+        held, inner = fields.pop("criteria", None), fields.pop("sections", None)
+        section = _validate(Section, {"within": within, **fields}, where)
+        sections.append(section)
+        if held is not None or not _counts_by_itself(part):
+            for place, each in _parts(held, "criteria", where):
+                own = _fields_of(_CRITERION, each, place)
+                if own.setdefault("section", section.name) != section.name:
+                    raise InvalidCriterionError(f"{place} has the section {briefly(own['section'])}: leave it out")
+                criteria.append((place, own))
+        if inner is not None:
+            _add_sections(list(_parts(inner, "sections", where)), criteria, sections, section.name)
 
 
-def _criterion_of(given: _Criterion, name: str, what: str, shared: Mapping[str, Any]) -> Criterion:
-    fields = {**shared, **given.model_dump(exclude_unset=True, exclude={"options"}), "name": name}
-    if given.options is not None:
-        options = tuple(Option(**option.model_dump()) for option in given.options)
-        return Criterion(**{"scale": implied_scale(options), **fields}, options=options)
-    if given.scale not in {None, "binary"}:
-        raise InvalidCriterionError(
-            f"the criterion {name!r} of {what} is {given.scale} and has no options; give a list of mappings with a "
-            "label"
-        )
-    return Criterion(**{**fields, "scale": "binary"}, options=yes_no_criterion(name, given.description).options)
+def _counts_by_itself(section: object) -> bool:
+    return isinstance(section, dict) and any(section.get(name) is not None for name in NESTING_FIELDS)
+
+
+def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
+    """Return the criterion with these fields, of which all but the description have a default."""
+    text, scale = fields.get("description"), fields.get("scale")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidCriterionError(f"{where} has the requirement {briefly(text)}; it must be a text{_quoted(text)}")
+    fields = {"name": derived_name(text, taken), **fields, "description": text.strip()}
+    _check_scale(scale, where)
+    if "options" not in fields:
+        if scale not in (None, "binary"):
+            raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
+        options = yes_no_criterion("", "").options
+    else:
+        options = _options_of(fields["options"], where)
+    return _validate(Criterion, {"scale": implied_scale(options), **fields, "options": options}, where)
+
+
+def _check_scale(scale: object, where: str) -> None:
+    if scale not in (None, *get_args(OwnScale)):
+        raise InvalidCriterionError(f"{where} has the scale {scale!r}. {did_you_mean(scale, get_args(OwnScale))}")
+
+
+def _options_of(data: object, where: str) -> tuple[Option, ...]:
+    parts = _parts(data, "options", where)
+    return tuple(_validate(Option, _fields_of(_OPTION, part, place), place) for place, part in parts)
 
 
 def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
@@ -393,8 +324,7 @@ def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
     """
-    given = _validate(_Criterion, data, what)
-    return _criterion_of(given, given.name or derived_name(given.description), what, {})
+    return _criterion_of(_fields_of(_CRITERION, plain(data, what), what), what)
 
 
 def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
@@ -419,17 +349,21 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
         if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
             as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
             if not any(as_unitxt):
-                return _validate(Criterion, data, what)
+                fields = _fields_of(_CRITERION, plain(data, what), what)
+                return _validate(Criterion, {**fields, "options": _options_of(options, what)}, what)
         with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
-        own_fields = ARTIFACT_FIELDS["evenhand_criterion"] - ARTIFACT_FIELDS["criteria_with_options"]
-        kind = "evenhand_criterion" if own_fields & data.keys() else with_options
-    if not isinstance(kind, str) or kind not in _ARTIFACTS:
-        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_ARTIFACTS)!r}")
-    own = {name: value for name, value in data.items() if not name.startswith("__") and value is not None}
-    given = _validate(_ARTIFACTS[kind], own, what)  # in which nothing but options is nested
-    fields: dict[str, Any] = {"__type__": kind, **own}
-    if isinstance(given, _UnitxtCriterionWithOptions):
-        fields["options"] = [option.model_dump(by_alias=True) for option in given.options]
+        kind = "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options
+    if not isinstance(kind, str) or kind not in _UNITXT:
+        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_UNITXT)!r}")
+    own = {name: value for name, value in plain(data, what).items() if not name.startswith("__") and value is not None}
+    given = _fields_of(_UNITXT[kind], own, what)
+    for name in ("name", "description"):
+        if not isinstance(given.get(name), str):
+            raise InvalidCriterionError(f"{what} has the {name} {briefly(given.get(name))}; it must be a text")
+    fields = {"__type__": kind, **own}
+    if kind != "criteria":
+        options = _unitxt_options(own, what)
+        fields["options"] = [{"__type__": "criteria_option", "description": "", **option} for option in options]
     return fields
 
 
@@ -442,25 +376,39 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     Raises:
         InvalidCriterionError: If they contradict each other.
     """
-    where = f"the criterion {fields['name']!r}"
-    own = {name: value for name, value in fields.items() if name != "__type__"}
-    given = cast("_UnitxtCriterionWithOptions", _validate(_ARTIFACTS[fields["__type__"]], own, where))
-    values = {fold_label(name): value for name, value in given.option_map.items()}
-    na_labels = set(map(fold_label, given.na_options if isinstance(given, _EvenhandCriterion) else []))
-    names = {fold_label(option.name) for option in given.options}
-    for field, chosen in (("option_map", values.keys()), ("na_options", na_labels)):
-        if unknown := sorted(chosen - names):
-            raise InvalidCriterionError(
-                f"the {field} of {where} names {unknown!r}, which are not among its options. "
-                f"{did_you_mean(unknown[0], names)}"
-            )
-    options = tuple(
-        Option(label=each.name, value=values.get(folded), description=each.description, na=folded in na_labels)
-        for each in given.options
-        for folded in [fold_label(each.name)]
-    )
-    named = given.model_dump(exclude={"options", "option_map", "na_options", "data_classification_policy"})
-    return Criterion(**{"scale": implied_scale(options), **named}, options=options)
+    where, kind = f"the criterion {fields['name']!r}", fields["__type__"]
+    given = _fields_of(_UNITXT[kind], {name: value for name, value in fields.items() if name != "__type__"}, where)
+    parts = _unitxt_options(given, where)
+    names = {fold_label(part["name"]) for part in parts}
+    values = {fold_label(name): value for name, value in _held(dict, given, "option_map", names, where).items()}
+    absent = set(map(fold_label, _held(list, given, "na_options", names, where)))
+    options = []
+    for part in parts:
+        folded, place = fold_label(part["name"]), f"the option {part['name']!r} of {where}"
+        own = {"label": part["name"], "description": part.get("description", "")}
+        options.append(_validate(Option, {**own, "value": values.get(folded), "na": folded in absent}, place))
+    _check_scale(given.get("scale"), where)
+    scale = "ordinal" if kind == "evenhand_criterion" else implied_scale(options)
+    described = {name: value for name, value in given.items() if name in Criterion.model_fields}
+    return _validate(Criterion, {"scale": scale, **described, "options": options}, where)
+
+
+def _unitxt_options(criterion: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    parts = _parts(criterion.get("options"), "options", where)
+    return [_fields_of(_UNITXT_OPTION, part, place) for place, part in parts]
+
+
+def _held(kind: type[Held], given: Mapping[str, Any], name: str, accepted: Collection[str], where: str) -> Held:
+    """Return the mapping or list in a field, which names options."""
+    held = given.get(name, kind())
+    if not isinstance(held, kind):
+        raise InvalidCriterionError(f"{where} has the {name} {briefly(held)}; give a {kind.__name__}")
+    if unknown := sorted({fold_label(str(each)) for each in held} - set(accepted)):
+        raise InvalidCriterionError(
+            f"the {name} of {where} names {unknown!r}, which are not among its options. "
+            f"{did_you_mean(unknown[0], accepted)}"
+        )
+    return held
 
 
 def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
@@ -500,14 +448,18 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
         ['1', '2']
     """
-    given = _validate(_Checklist, data, what)
-    names = [item.name or str(number) for number, item in enumerate(given.items, start=1)]
+    given = _fields_of(_CHECKLIST, plain(data, what), what)
+    parts = _parts(given.get("items"), "items", what)
+    written = [(where, _fields_of(_ITEM, part, where)) for where, part in parts]
+    names = [fields.get("name", str(number)) for number, (_, fields) in enumerate(written, start=1)]
     items = []
-    for number, item in enumerate(given.items, start=1):
-        needed = tuple(_prerequisite(each, names, f"item {number} of {what}") for each in item.prerequisites)
-        items.append(ChecklistItem(**{**item.model_dump(exclude_unset=True), "prerequisites": needed}))
-    own = given.model_dump(exclude_unset=True, exclude={"items"})
-    return Checklist(**{**own, "name": given.name or name}, items=tuple(items))
+    for where, fields in written:
+        needed = fields.get("prerequisites", [])
+        if not isinstance(needed, list):
+            raise InvalidCriterionError(f"{where} has the prerequisites {briefly(needed)}; give a list")
+        fields["prerequisites"] = [_prerequisite(each, names, where) for each in needed]
+        items.append(_validate(ChecklistItem, fields, where))
+    return _validate(Checklist, {"name": name, **given, "items": items}, what)
 
 
 def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:
@@ -524,24 +476,15 @@ def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str
 _NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
 
 
-def is_sentence(reference: str) -> bool:
-    """Return whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
+def is_worded(reference: str) -> bool:
+    """Return whether a text reads as a sentence, which stands for a yes/no criterion; files are not looked at.
 
-    It has several words or ends in a question mark.
+    It has several words or ends in a question mark, and is neither JSON nor an id nor the name of a file.
 
-    >>> [is_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
+    >>> [is_worded(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
     [True, True, True, False, False]
     """
     sentence = reference.strip()
-    try:
-        is_path = os.sep in sentence and expanded(sentence).exists()
-    except OSError:  # it is too long
-        is_path = False
-    return is_worded(sentence) and not is_path
-
-
-def is_worded(sentence: str) -> bool:
-    """Return whether a text reads as a sentence; files are not looked at."""
     if _NO_SENTENCE.match(sentence) or sentence.lower().endswith(FILE_ENDINGS):
         return False
     return len(sentence.split()) > 1 or sentence.endswith(("?", "？"))
@@ -549,7 +492,11 @@ def is_worded(sentence: str) -> bool:
 
 def names_a_file(reference: str) -> bool:
     """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
-    if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
-        return False
-    name = reference.partition("[")[0]
-    return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name
+    name = reference.strip()
+    if is_worded(name):
+        try:
+            return os.sep in name and expanded(name).exists()
+        except OSError:  # it is too long
+            return False
+    has_separator = any(each in name.partition("[")[0] for each in ("/", os.sep))
+    return not name.startswith(("{", "[")) and (name.lower().endswith(FILE_ENDINGS) or has_separator)

@@ -219,9 +219,6 @@ def _problem(node: Node, problem: str) -> MarkedYAMLError:
     return MarkedYAMLError(None, None, problem, node.start_mark)
 
 
-CONTEXT_FORMS = "give a field name, a list of them, or a mapping name shown -> field"
-
-
 def context_mapping(fields: object) -> dict[str, str] | None:
     """Return context fields in any of unitxt's forms as name shown -> field read; None if none are given.
 
@@ -238,7 +235,10 @@ def context_mapping(fields: object) -> dict[str, str] | None:
         given = list(zip(given, given, strict=True))
     pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list) else [(None, None)]
     if not all(isinstance(name, str) and name for pair in pairs for name in pair):
-        raise InvalidInputError(f"context_fields is {fields!r}; {CONTEXT_FORMS}, all of them texts that are not empty")
+        raise InvalidInputError(
+            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field, all "
+            "of them texts that are not empty"
+        )
     return dict(pairs)
 
 
@@ -300,27 +300,27 @@ def plain_cell(value: object) -> object:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def held_in(text: str, where: str) -> object:
-    """Return the list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
+def parse_cell(value: object, where: str) -> object:
+    """Return a cell, where it is a text that holds a list or a mapping, as JSON or as Python writes it, as that.
 
-    A bare ``nan``, as pandas has for nothing, is None there.
+    numpy's scalars and arrays become Python's. A bare ``nan``, as pandas writes for nothing, becomes None in it.
 
     Raises:
         InvalidInputError: If a mapping in it has a key twice.
 
-    >>> held_in("{'ann': 'yes', 'bob': nan}", "row 0")
+    >>> parse_cell("{'ann': 'yes', 'bob': nan}", "row 0")
     {'ann': 'yes', 'bob': None}
     """
-    if text.strip()[:1] not in {"[", "{", "("}:
-        return text
+    if not isinstance(value, str) or value.strip()[:1] not in {"[", "{", "("}:
+        return plain_cell(value)
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
+        return json.loads(value, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
     except (ValueError, RecursionError):
         pass
     try:
-        return ast.literal_eval(_Literal(where).visit(ast.parse(text.strip(), mode="eval")))
+        return ast.literal_eval(_Literal(where).visit(ast.parse(value.strip(), mode="eval")))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return text
+        return value
 
 
 class _Literal(ast.NodeTransformer):

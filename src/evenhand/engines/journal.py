@@ -8,11 +8,9 @@ process buys what another one is buying.
 A process killed at any moment loses no reply that was handed over. A row whose checksum does not fit is no reply. Rows
 are plain JSON: ``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
 
-A claim belongs to an owner, the journal object of one process. It is dead when that process is gone (seen from the same
-host by its number and its start), or when its owner gives no sign of life for a minute: it hangs, or its host cannot be
-seen from here. A sign of life is a number that changes. Whoever waits counts the silence by its own clock, and only as
-long as it looks itself, so that no two clocks are ever compared, and what stood still with the others (a host that
-slept) takes no living owner for dead.
+A claim belongs to an owner, the journal object of one process. It is dead when that process is gone, or when its owner
+gives no sign of life for a minute, as one that hangs. A sign of life is the time by the system's monotonic clock: all
+processes that share a write-ahead log are on one host, and share that clock, which stands still while the host sleeps.
 """
 
 from __future__ import annotations
@@ -20,16 +18,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import shlex
-import shutil
 import socket
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -38,7 +35,6 @@ from pydantic import ValidationError
 from evenhand.engines.base import Request
 from evenhand.errors import JournalError
 from evenhand.files import cache_folder, expanded
-from evenhand.numbers import format_bytes
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
@@ -50,7 +46,7 @@ SCHEMA: Final = (
     """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
     request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)""",
     """CREATE TABLE owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
-    started TEXT NOT NULL, beat INTEGER NOT NULL DEFAULT 0)""",
+    beat REAL NOT NULL)""",
     "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
     """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
     engine INTEGER NOT NULL REFERENCES engine (id))""",
@@ -60,9 +56,6 @@ SCHEMA: Final = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
-LITTLE_ROOM: Final = 8 * 2**20
-"""Bytes; where no more are free, a write that failed is taken to have failed of a full disk."""
-
 CHECKPOINT_PAGES: Final = 4000
 """A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
 what it writes (16 MiB between two) does its event loop wait."""
@@ -116,11 +109,9 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
         step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
     elif code == sqlite3.SQLITE_BUSY:
         step = f"another program has held it for {BUSY_SECONDS:g} seconds: end that program, or {ELSEWHERE}"
-    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _free(path) < LITTLE_ROOM):
-        step = f"free room on the disk of {str(path.parent)!r}, or {ELSEWHERE}"
-    elif code == sqlite3.SQLITE_IOERR and (limit := _file_size_limit()) is not None:
+    elif code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
         step = (
-            f"files of this process may have {format_bytes(limit)} at most: raise the limit (ulimit -f), or {ELSEWHERE}"
+            f"free room on the disk of {str(path.parent)!r}, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
         )
     else:
         step = f"check that the file and its folder can be written, or {ELSEWHERE}"
@@ -131,23 +122,6 @@ def recovery(path: Path) -> str:
     """Describe how to save the replies of a damaged journal, as far as SQLite can read them."""
     file = shlex.quote(str(path))
     return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
-
-
-def _free(path: Path) -> int:
-    try:
-        return shutil.disk_usage(path.parent).free
-    except OSError:
-        return 0
-
-
-def _file_size_limit() -> int | None:
-    """Return the size of the largest file that this process may write, if there is a limit."""
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _make_private(path: Path) -> None:
@@ -213,181 +187,15 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 BEAT_SECONDS: Final = 10.0
 SILENT_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.5
-LONGEST_LOOK_SECONDS: Final = 2.0
-"""The greatest part of the time between two looks that counts as silence."""
-
-_TAKE: Final = """INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)
-    ON CONFLICT DO NOTHING"""
 
 
-class Claims:
-    """The claims of one journal object; every method is given the journal's connection.
-
-    Args:
-        clock: Seconds that only grow.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._process = this_process()
-        self._id: int | None = None
-        self._new = False
-        self._beat_at = -BEAT_SECONDS
-        self._watched: dict[int, _Watched] = {}
-
-    def take(self, connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
-        """Claim the keys that are free and return those that are ours now; within a transaction."""
-        owner = self._present(connection)
-        taken = set[str]()
-        for key in keys:
-            if connection.execute(_TAKE, (key, owner)).rowcount == 1 or self._take_over(connection, key, owner):
-                taken.add(key)
-        return taken
-
-    def held(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Return whether a living process has claimed the key."""
-        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
-        return row is not None and self._is_alive(connection, row[0])
-
-    def remove(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-        """Remove all claims on these keys, whose replies are recorded."""
-        connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
-
-    def give_up(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-        """Give up the claims on these keys: no reply came to them, and none is on its way."""
-        connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", [(key, self._id) for key in keys])
-
-    def beat(self, connection: sqlite3.Connection) -> None:
-        """Give a sign of life, when one is due and there is an owner to give it."""
-        now = self._clock()
-        if self._id is None or 0 <= now - self._beat_at < BEAT_SECONDS:
-            return
-        if connection.execute("UPDATE owner SET beat = beat + 1 WHERE id = ?", (self._id,)).rowcount == 0:
-            self._id = None  # taken for dead: this process hung
-        self._beat_at = now
-
-    def leave(self, connection: sqlite3.Connection) -> None:
-        """Drop all claims."""
-        if self._id is not None:
-            self._remove_owner(connection, self._id)
-            self._id = None
-
-    def committed(self) -> None:
-        """Note that the transaction was committed."""
-        self._new = False
-
-    def undone(self) -> None:
-        """Forget what was known of the file, as the transaction was rolled back."""
-        if self._new:
-            self._id, self._new = None, False
-        self._beat_at = -BEAT_SECONDS
-        self._watched.clear()
-
-    def _present(self, connection: sqlite3.Connection) -> int:
-        """Return our owner's number; the first time, remove the owners that are gone."""
-        self.beat(connection)
-        if self._id is None:
-            for (other,) in connection.execute("SELECT id FROM owner").fetchall():
-                if not self._is_alive(connection, other):
-                    self._remove_owner(connection, other)
-            self._beat_at = self._clock()
-            process = self._process
-            added = connection.execute(
-                "INSERT INTO owner (host, pid, started) VALUES (?, ?, ?)",
-                (process.host, process.pid, process.started),
-            )
-            self._id, self._new = added.lastrowid, True
-        assert self._id is not None  # noqa: S101 - SQLite numbers what it inserts
-        return self._id
-
-    def _take_over(self, connection: sqlite3.Connection, key: str, owner: int) -> bool:
-        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
-        if row is None or self._is_alive(connection, row[0]):
-            return False
-        self._remove_owner(connection, row[0])
-        return connection.execute(_TAKE, (key, owner)).rowcount == 1
-
-    def _remove_owner(self, connection: sqlite3.Connection, owner: int) -> None:
-        self._watched.pop(owner, None)
-        connection.execute("DELETE FROM claim WHERE owner = ?", (owner,))
-        connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
-
-    def _is_alive(self, connection: sqlite3.Connection, owner: int) -> bool:
-        """Return whether an owner is alive; looked up at most twice a second per owner, as many calls wait for one."""
-        now, watched = self._clock(), self._watched.get(owner)
-        if watched is not None and now - watched.looked_at <= LOOK_SECONDS:
-            return watched.silent <= SILENT_SECONDS
-        row = connection.execute("SELECT host, pid, started, beat FROM owner WHERE id = ?", (owner,)).fetchone()
-        if row is None or is_running(Process(*row[:3]), self._process.host) is False:
-            return False
-        if watched is None or watched.beat != row[3]:
-            watched = self._watched[owner] = _Watched(row[3], now)
-        else:
-            watched.silent += min(now - watched.looked_at, LONGEST_LOOK_SECONDS)
-            watched.looked_at = now
-        return watched.silent <= SILENT_SECONDS
-
-
-@dataclass(slots=True)
-class _Watched:
-    """The state of another owner: its last sign of life, when it was looked at, and how long it was silent."""
-
-    beat: int
-    looked_at: float
-    silent: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One process, distinct from a later one with the same number.
-
-    Attributes:
-        host: The scope of process numbers: the boot and the process namespace on Linux, else the host's name.
-        pid: The process number.
-        started: When it started, as the system counts; empty if that cannot be read.
-    """
-
-    host: str
-    pid: int
-    started: str
-
-
-def this_process() -> Process:
-    """Return the process that runs now."""
-    return Process(_host(), os.getpid(), _state_and_start(os.getpid())[1])
-
-
-def is_running(process: Process, here: str) -> bool | None:
-    """Return whether a process is running, seen from the host ``here``; None if that is unknown."""
-    if process.host != here or os.name != "posix":  # Windows has no signal that only asks
-        return None
-    try:
-        os.kill(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is another user's
-        return True
-    state, started = _state_and_start(process.pid)
-    return state not in {"Z", "X"} and (not started or not process.started or started == process.started)
-
-
-def _host() -> str:
+def this_host() -> str:
+    """Return the scope of process numbers: the boot and the process namespace on Linux, else the host's name."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return socket.gethostname()
-
-
-def _state_and_start(pid: int) -> tuple[str, str]:
-    """Return the state's letter and the start time in ticks since boot, if there is a ``/proc``."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "", ""
-    fields = status.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
-    return fields[0], fields[19]
 
 
 SELECT_REPLY: Final = (  # bytes, should they be no UTF-8
@@ -459,7 +267,7 @@ class Journal:
 
     Args:
         path: None is the default place.
-        clock: Seconds that only grow, by which a silent process is told.
+        clock: The system's monotonic clock.
 
     Raises:
         JournalError: If the file cannot be opened, is not a journal, or was written by another version.
@@ -473,7 +281,9 @@ class Journal:
         self._engines: dict[str, int] = {}
         self._broken = set[str]()
         self._clock = clock
-        self._claims = Claims(clock)
+        self._host = this_host()
+        self._owner: int | None = None
+        self._beat_at = -math.inf
         self._closed = False
         self._connection = connect(self.path)
         self._process = os.getpid()
@@ -533,32 +343,64 @@ class Journal:
             JournalError: If the file cannot be written.
         """
         with self.writing() as connection:
-            if rows:
-                self._record(connection, rows)
-            if releases:
-                self._claims.give_up(connection, releases)
-            if not claims:
-                return set()
-            self._remove_broken(connection, claims)
-            return self._claims.take(connection, claims)
+            keys = [row.key for row in rows]
+            self._remove_broken(connection, [*keys, *claims])
+            connection.executemany(
+                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", [self._cells(connection, row) for row in rows]
+            )
+            connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
+            given_up = [(key, self._owner) for key in releases]
+            connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", given_up)
+            return self._take(connection, claims) if claims else set()
 
-    def claim(self, keys: Sequence[str]) -> set[str]:
-        """Claim keys; see :meth:`exchange`."""
-        return self.exchange(claims=keys)
+    def _take(self, connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+        """Claim the keys that are free, or whose owner is dead, and return those that are ours now."""
+        self._show_life(connection)
+        if self._owner is None:
+            for (other,) in connection.execute("SELECT id FROM owner").fetchall():
+                self._is_alive(connection, other)
+            query = "INSERT INTO owner (host, pid, beat) VALUES (?, ?, ?)"
+            self._beat_at = self._clock()
+            self._owner = connection.execute(query, (self._host, os.getpid(), self._beat_at)).lastrowid
+        taken = set[str]()
+        for key in keys:
+            row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
+            if row is None or not self._is_alive(connection, row[0]):
+                query = "INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)"
+                taken |= {key} if connection.execute(query, (key, self._owner)).rowcount == 1 else set()
+        return taken
 
-    def release(self, keys: Sequence[str]) -> None:
-        """Give up claims of ours: no reply came."""
-        self.exchange(releases=keys)
+    def _is_alive(self, connection: sqlite3.Connection, owner: int) -> bool:
+        """Return whether an owner is alive, and remove a dead one."""
+        row = connection.execute("SELECT host, pid, beat FROM owner WHERE id = ?", (owner,)).fetchone()
+        gone = row is None or abs(self._clock() - row[2]) > SILENT_SECONDS
+        if not gone and row[0] == self._host and os.name == "posix":  # Windows has no signal that only asks
+            with suppress(PermissionError):  # it is another user's, and runs
+                try:
+                    os.kill(row[1], 0)
+                except ProcessLookupError:
+                    gone = True
+        if gone:
+            self._remove_owner(connection, owner)
+        return not gone
 
-    def claimed(self, key: str) -> bool:
-        """Return whether a living process has a claim on the key."""
-        with self.reading() as connection:
-            return self._claims.held(connection, key)
+    @staticmethod
+    def _remove_owner(connection: sqlite3.Connection, owner: int) -> None:
+        connection.execute("DELETE FROM claim WHERE owner = ?", (owner,))
+        connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
     def beat(self) -> None:
         """Show the other processes that this one is at work. Cheap, and without effect before it is due."""
         with self.reading() as connection:
-            self._claims.beat(connection)
+            self._show_life(connection)
+
+    def _show_life(self, connection: sqlite3.Connection) -> None:
+        now = self._clock()
+        if self._owner is None or now - self._beat_at < BEAT_SECONDS:
+            return
+        if connection.execute("UPDATE owner SET beat = ? WHERE id = ?", (now, self._owner)).rowcount == 0:
+            self._owner = None  # taken for dead, as this process hung, or never written
+        self._beat_at = now
 
     def sync(self) -> None:
         """Flush all recorded replies to the disk, so that they survive a power failure. For any thread.
@@ -577,18 +419,11 @@ class Journal:
         with self._lock:
             if self._process == os.getpid() and not self._closed:
                 with suppress(sqlite3.Error):  # claims that stay are dead as soon as the process is
-                    self._claims.leave(self._connection)
+                    if self._owner is not None:
+                        self._remove_owner(self._connection, self._owner)
                     self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 self._connection.close()
             self._closed = True
-
-    def _record(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-        recorded = [row.key for row in rows]
-        self._remove_broken(connection, recorded)
-        connection.executemany(
-            "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", [self._cells(connection, row) for row in rows]
-        )
-        self._claims.remove(connection, recorded)
 
     def _remove_broken(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
         """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
@@ -614,7 +449,7 @@ class Journal:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
             if self._process != os.getpid():  # SQLite's connections do not survive a fork
                 self._connection, self._process, self._engines = connect(self.path), os.getpid(), {}
-                self._claims = Claims(self._clock)
+                self._owner = None
             try:
                 yield self._connection
             except sqlite3.Error as error:
@@ -628,10 +463,9 @@ class Journal:
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
-                self._claims.committed()
             except BaseException:
                 self._engines.clear()
-                self._claims.undone()
+                self._beat_at = -math.inf  # the owner may not be written
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise

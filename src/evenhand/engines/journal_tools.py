@@ -11,20 +11,17 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from evenhand.engines.journal import (
     BUSY_SECONDS,
-    COMPANIONS,
     Journal,
     Row,
-    beside,
     canonical_json,
     check_format,
     checksum,
@@ -32,8 +29,10 @@ from evenhand.engines.journal import (
     request_key,
 )
 from evenhand.errors import InvalidInputError, JournalError
-from evenhand.numbers import format_bytes
 from evenhand.votes import Completion
+
+ROWS_A_TRANSACTION: Final = 500
+MOST_FAULTS: Final = 20
 
 
 def is_reply(completion: str | bytes) -> bool:
@@ -41,10 +40,6 @@ def is_reply(completion: str | bytes) -> bool:
     with suppress(ValidationError):
         return Completion.model_validate_json(completion) is not None
     return False
-
-
-ROWS_A_TRANSACTION: Final = 500
-MOST_FAULTS: Final = 20
 
 
 @contextmanager
@@ -93,98 +88,49 @@ def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the reply {name!r} names no engine"
 
 
-@dataclass(frozen=True, slots=True)
-class Pruning:
-    """The replies that :func:`prune` removed.
-
-    Attributes:
-        rows: Replies removed.
-        left: Replies kept.
-        before: Bytes on disk before.
-        after: And after.
-    """
-
-    rows: int
-    left: int
-    before: int
-    after: int
-
-
-def prune(path: Path, *, older_than: float | None = None, size: int | None = None) -> Pruning:
-    """Remove the oldest replies, and give their room back to the disk. Other processes may use the journal meanwhile.
+def prune(path: Path, older_than: float) -> tuple[int, int]:
+    """Remove old replies, and give their room back to the disk. Other processes may use the journal meanwhile.
 
     Args:
         path: The journal.
         older_than: The age in seconds above which replies are removed.
-        size: The greatest size of the file in bytes; the oldest replies are removed until it is reached.
+
+    Returns:
+        How many replies were removed, and how many are left.
 
     Raises:
-        InvalidInputError: If there is no journal, or neither limit is given.
+        InvalidInputError: If there is no journal.
         JournalError: If it cannot be written.
     """
-    if older_than is None and size is None:
-        raise InvalidInputError("prune needs --older-than, --size or both: nothing is removed without a limit")
     with _opened(path) as connection, Journal(path) as journal:
-        before, held = _bytes_of(path), journal.count()
-        if older_than is not None:
-            _remove(connection, "recorded_at < ?", time.time() - older_than)
+        removed = 0
+        query = "DELETE FROM reply WHERE rowid IN (SELECT rowid FROM reply WHERE recorded_at < ? LIMIT ?)"
+        limits = time.time() - older_than, ROWS_A_TRANSACTION
+        while part := connection.execute(query, limits).rowcount:  # in parts, so that others may write in between
+            removed += part
         connection.execute("VACUUM")
-        while size is not None and (there := _pages_of(connection)) > size:
-            number = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
-            if not number:
-                break
-            most = max(1, round(number * (1 - size / there)))
-            _remove(connection, "rowid IN (SELECT rowid FROM reply ORDER BY recorded_at LIMIT ?)", most)
-            connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        left = journal.count()
-    return Pruning(held - left, left, before, _bytes_of(path))
-
-
-def _remove(connection: sqlite3.Connection, which: str, limit: float) -> None:
-    """Remove the rows in parts, so that others may write in between."""
-    keys = [row[0] for row in connection.execute(f"SELECT rowid FROM reply WHERE {which}", (limit,))]  # noqa: S608
-    for start in range(0, len(keys), ROWS_A_TRANSACTION):
-        part = keys[start : start + ROWS_A_TRANSACTION]
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("DELETE FROM reply WHERE rowid = ?", [(key,) for key in part])
-        connection.execute("COMMIT")
-
-
-def _pages_of(connection: sqlite3.Connection) -> int:
-    size: int = connection.execute("PRAGMA page_count").fetchone()[0]
-    return size * int(connection.execute("PRAGMA page_size").fetchone()[0])
-
-
-def _bytes_of(path: Path) -> int:
-    return sum(file.stat().st_size for file in (path, *(beside(path, end) for end in COMPANIONS)) if file.exists())
+        return removed, journal.count()
 
 
 def export_lines(path: Path) -> Iterator[str]:
     """Yield the sound replies of a journal as JSON lines, oldest first."""
-    for row in _sound_rows(path):
-        if is_reply(row.completion):
-            line = {
-                "key": row.key,
-                "identity": json.loads(row.identity),
-                "recorded_at": datetime.fromtimestamp(row.recorded_at, UTC).isoformat(),
-                "request": json.loads(row.request),
-                "completion": json.loads(row.completion),
-            }
-            yield json.dumps(line) + "\n"
-
-
-def _sound_rows(path: Path) -> Iterator[Row]:
-    """Yield the replies of a journal that fit their checksums, oldest first."""
     with _opened(path) as connection:
         check_format(path, connection)
         for *row, proof in connection.execute(
             "SELECT key, identity, request, completion, recorded_at, checksum "
             "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
         ):
-            found = Row(*row)
-            if proof == checksum(found.key.encode(), found.request.encode(), found.completion.encode()):
-                yield found
+            key, identity, request, completion, recorded_at = row
+            if proof == checksum(key.encode(), request.encode(), completion.encode()) and is_reply(completion):
+                line = {
+                    "key": key,
+                    "identity": json.loads(identity),
+                    "recorded_at": datetime.fromtimestamp(recorded_at, UTC).isoformat(),
+                    "request": json.loads(request),
+                    "completion": json.loads(completion),
+                }
+                yield json.dumps(line) + "\n"
 
 
 def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
@@ -201,10 +147,18 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     faults: list[int] = []
 
     def rows() -> Iterator[Row]:
-        for number, line in enumerate(lines, start=1):
+        for number, text in enumerate(lines, start=1):
             try:
-                yield _row_of(json.loads(line))
+                line = json.loads(text)
+                identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
+                completion = json.dumps(line["completion"])
+                recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
+                sound = line["key"] == request_key(identity, request) and is_reply(completion)
             except (ValueError, LookupError, TypeError, RecursionError):
+                sound = False
+            if sound:
+                yield Row(line["key"], identity, request, completion, recorded_at)
+            else:
                 faults.append(number)
 
     with Journal(path) as journal:
@@ -214,23 +168,14 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
         return journal.count() - before, faults
 
 
-def _row_of(line: dict[str, Any]) -> Row:
-    identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
-    completion = json.dumps(line["completion"])
-    if line["key"] != request_key(identity, request) or not is_reply(completion):
-        raise KeyError(line["key"])
-    return Row(line["key"], identity, request, completion, datetime.fromisoformat(line["recorded_at"]).timestamp())
-
-
-@dataclass(frozen=True, slots=True)
-class EngineStats:
+class EngineStats(NamedTuple):
     """The replies of one engine in a journal.
 
     Attributes:
         identity: The engine's.
         replies: The number of replies.
-        cost: US dollars that they cost, as far as that was told.
-        tokens: Of prompts and replies, as far as they were told.
+        cost: US dollars that they cost, as far as that was reported.
+        tokens: Of prompts and replies, as far as they were reported.
         first: When the oldest came, in seconds since the epoch.
         last: And the newest.
     """
@@ -257,13 +202,3 @@ def stats(path: Path) -> list[EngineStats]:
     with _opened(path) as connection:
         check_format(path, connection)
         return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
-
-
-def describe_files(path: Path) -> str:
-    """Describe the sizes of a journal's files in words."""
-    parts = [f"{format_bytes(path.stat().st_size)} in the file"]
-    for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory"), strict=True):
-        file = beside(path, ending)
-        if file.exists():
-            parts.append(f"{format_bytes(file.stat().st_size)} {name}")
-    return ", ".join(parts)

@@ -162,7 +162,7 @@ class Gate:
     def _answered(self) -> None:
         self.away = False
         self._in_a_row = self._timed_out = self._timed_out_probes = self._probes = 0
-        self._pause = FIRST_PAUSE
+        self._since, self._pause = 0.0, FIRST_PAUSE
 
     def slow_down(self, entered_at: float) -> None:
         """Lower the limit: the server answered 429 to a call that was let in at this time."""
@@ -198,8 +198,18 @@ class Gate:
         patience = (PATIENCE if self._reached else FIRST_PATIENCE) if self._patience is None else self._patience
         left = self._since + patience - now
         if left <= 0 or (self._patience is None and self._timed_out_probes >= TIMED_OUT_PROBES):
-            told = self._why_unreachable(error, patience)
-            self.end(lambda: UnreachableError(told, attempts=0))
+            reason = (
+                f"the server cannot be reached: {error}. Check the address and that the server runs; an engine with "
+                "patience=600 waits ten minutes for one that is still starting"
+            )
+            if self._timed_out_probes:
+                reason = (
+                    f"the server accepts requests and has answered none for {self._time_away()}; the last time, "
+                    f"{error}. If it is only slow, give the engine a longer timeout, or a smaller max_in_flight"
+                )
+            elif self._reached:
+                reason = f"the server has been away for {self._time_away()} (patience={patience:g}); {error}"
+            self.end(lambda: UnreachableError(reason, attempts=0))
         elif self._probes == 3 and patience > FIRST_PATIENCE:
             tell(
                 f"{self._name!r}: the server is away ({error}). The queue waits and tries one call at a time, for up "
@@ -210,19 +220,6 @@ class Gate:
 
     def _time_away(self) -> str:
         return format_count(max(1, round(self._clock() - self._since)), "second")
-
-    def _why_unreachable(self, error: EngineError, patience: float) -> str:
-        if self._timed_out_probes:
-            return (
-                f"the server accepts requests and has answered none for {self._time_away()}; the last time, {error}. "
-                "If it is only slow, give the engine a longer timeout, or a smaller max_in_flight"
-            )
-        if self._reached:
-            return f"the server has been away for {self._time_away()} (patience={patience:g}); the last time, {error}"
-        return (
-            f"the server cannot be reached: {error}. Check the address and that the server runs; an engine with "
-            "patience=600 waits ten minutes for one that is still starting"
-        )
 
     def end(self, error: Callable[[], Exception]) -> None:
         """Close the gate; every caller that waits gets an error that this makes."""

@@ -12,7 +12,7 @@ import logging
 import math
 import random
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, Protocol
@@ -37,7 +37,6 @@ from evenhand.errors import (
     TransientEngineError,
     UnreachableError,
 )
-from evenhand.numbers import format_number
 from evenhand.options import option
 from evenhand.visible import visible
 from evenhand.votes import Completion, Message
@@ -137,19 +136,34 @@ class RemoteEngine(Engine):
     @field_validator("stop", mode="before")
     @classmethod
     def _read_stop(cls, stop: object) -> object:
-        return (stop,) if isinstance(stop, str) else stop or ()
-
-    @field_validator("stop")
-    @classmethod
-    def _check_stop(cls, stop: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(stop):
+        texts = (stop,) if isinstance(stop, str) else stop or ()
+        if isinstance(texts, Sequence) and not all(texts):
             raise ValueError("an empty text ends every reply")
-        return stop
+        return texts
 
     @field_validator("extra", mode="before")
     @classmethod
-    def _read_extra(cls, extra: object) -> Mapping[str, Any]:
-        return {} if extra is None else check_extra(extra)
+    def _check_extra(cls, extra: object) -> Mapping[str, Any]:
+        """Return further request parameters if they are plain JSON, and neither set elsewhere nor secret.
+
+        Values are not shown in a message, in case one is a key.
+        """
+        extra = {} if extra is None else extra
+        if not isinstance(extra, Mapping):
+            raise InvalidInputError(f"extra is a {type(extra).__name__}; give a mapping of request parameters")
+        for name in extra:
+            reason = None
+            if name in RESERVED_PARAMETERS:
+                reason = "it has a field of its own, or is set for each request"
+            elif name not in HARMLESS_PARAMETERS and any(word in str(name).casefold() for word in SECRET_PARAMETERS):
+                reason = "keys and headers are read from environment variables (see api_key_env)"
+            if reason is not None:
+                raise InvalidInputError(f"extra may not hold {name!r}: {reason}")
+        try:
+            json.dumps(dict(extra), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"extra must be plain JSON: {error}") from error
+        return extra
 
     @property
     def most_reply_tokens(self) -> int | None:
@@ -223,30 +237,6 @@ class RemoteEngine(Engine):
         )
 
 
-def check_extra(extra: object) -> Mapping[str, Any]:
-    """Return further request parameters if they are plain JSON, and neither set elsewhere nor secret.
-
-    Raises:
-        InvalidInputError: If they are not; values are not shown, in case one is a key.
-    """
-    if not isinstance(extra, Mapping):
-        raise InvalidInputError(f"extra is a {type(extra).__name__}; give a mapping of request parameters")
-    for name in extra:
-        if name in RESERVED_PARAMETERS:
-            raise InvalidInputError(
-                f"extra may not hold {name!r}: it has a field of its own, or is set for each request"
-            )
-        if name not in HARMLESS_PARAMETERS and any(word in str(name).casefold() for word in SECRET_PARAMETERS):
-            raise InvalidInputError(
-                f"extra may not hold {name!r}: keys and headers are read from environment variables (see api_key_env)"
-            )
-    try:
-        json.dumps(dict(extra), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"extra must be plain JSON: {error}") from error
-    return extra
-
-
 class Connection(Protocol):
     """An open transport on one event loop.
 
@@ -301,33 +291,33 @@ class RemoteJudge:
 
     Attributes:
         settings: The engine: what is asked, how fast, and how it travels.
+        judge_id: The name given, or the model's.
+        concurrency: A quarter more than may be in flight, so that the next request is ready when a reply comes.
         data_classification_policy: The classifications of the data that it may be shown; None for any.
+        estimated_cost: US dollars for tokens of prompts and replies; None if the price is not known.
+        most_reply_tokens: The token limit of a reply; None if there is none.
+        most_attempts: Requests of one call at most: retries, and without what a server may refuse.
         takes_schema: Whether it is asked for structured output; None until the connection says so.
     """
 
     def __init__(self, settings: RemoteEngine) -> None:
         self.settings = settings
+        self.judge_id = settings.name or str(settings.model)
+        self.concurrency = math.ceil(settings.max_in_flight * READY_SHARE)
         self.data_classification_policy = settings.data_classification_policy
+        self.estimated_cost = settings.estimated_cost
+        self.most_reply_tokens = settings.most_reply_tokens
+        self.most_attempts = 1 + RATE_LIMIT_PATIENCE * settings.max_retries + REFUSABLE
+        self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._sampling = settings.sampling()
         self._marks = marks_for(str(settings.model), settings.endpoint)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
-        self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._dropped: set[str] = set()
         self._most_logprobs: int | None = None
         self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
     def __repr__(self) -> str:
         return f"RemoteJudge({self.settings!r})"
-
-    @property
-    def judge_id(self) -> str:
-        """The name given, or the model's."""
-        return self.settings.name or str(self.settings.model)
-
-    @property
-    def concurrency(self) -> int:
-        """A quarter more than may be in flight, so that the next request is ready when a reply comes."""
-        return math.ceil(self.settings.max_in_flight * READY_SHARE)
 
     def identity(self) -> Mapping[str, Any]:
         """Return the server, the model and the sampling parameters."""
@@ -336,20 +326,6 @@ class RemoteJudge:
             "sampling": self.settings.sampling(),
             "structured_output": self.settings.structured_output,
         }
-
-    @property
-    def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply; None if there is none."""
-        return self.settings.most_reply_tokens
-
-    @property
-    def most_attempts(self) -> int:
-        """Requests of one call at most: retries, and without what a server may refuse."""
-        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE
-
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for these tokens; None if the price is not known."""
-        return self.settings.estimated_cost(prompt_tokens, completion_tokens)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -386,7 +362,10 @@ class RemoteJudge:
             self.takes_schema = session.connection.supports_schema
         gate, trial = session.gate, _Trial(request, replies_before=session.replies)
         while True:
-            expected = used = self._expected_tokens(request)
+            expected = used = 0.0
+            if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
+                prompt = sum(map(message_bytes, request.messages)) / BYTES_PER_TOKEN
+                expected = used = prompt + self._longest_reply
             entered_at = await gate.enter(expected, again=trial.attempts > 0)
             try:
                 completion = self.priced(await self._attempt(session, trial), request.messages)
@@ -395,13 +374,8 @@ class RemoteJudge:
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
-                _logger.info(
-                    "%s: attempt %d brought no reply (%s), and is made again%s",
-                    visible(self.judge_id),
-                    trial.attempts,
-                    error.cause,
-                    f" in {format_number(delay, digits=1)} s" if delay else "",
-                )
+                again = "%s: attempt %d brought no reply (%s), and is made again in %.1f s"
+                _logger.info(again, visible(self.judge_id), trial.attempts, error.cause, delay)
             else:
                 session.replies += 1
                 session.told_to_wait = 0
@@ -507,6 +481,12 @@ class RemoteJudge:
         return {name: value for name, value in given.items() if name not in self._dropped}
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+        """Return the seconds after which a request that may pass is sent again; a 429 pauses the whole gate.
+
+        Raises:
+            TransientEngineError: After too many attempts, or where the server wants none for a long time.
+            UnreachableError: After several answers in a row that want no request for a long time.
+        """
         settings, limited = self.settings, isinstance(error, RateLimitedError)
         stalled = session.replies == trial.replies_before and session.gate.in_flight <= 1
         trial.retries += stalled or not limited
@@ -514,43 +494,30 @@ class RemoteJudge:
         after = error.retry_after if isinstance(error, RateLimitedError) else None
         if limited:
             session.gate.slow_down(entered_at)
-            if after is not None and after > LONGEST_WAIT:
-                self._check_quota(error, after, session)
-                raise self._gave_up(error) from error
-        if trial.retries > settings.max_retries or (
-            trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
-        ):
-            raise self._gave_up(error) from error
+        too_long = after is not None and after > LONGEST_WAIT
+        session.told_to_wait += too_long
+        if too_long and session.told_to_wait >= TOLD_TO_WAIT_IN_A_ROW:
+            message = (
+                f"the server wants no request for another {after:g} seconds (Retry-After), and said so "
+                f"{session.told_to_wait} times in a row; the last time, {error}"
+            )
+            cause = error.cause
+            session.gate.end(lambda: UnreachableError(message, cause=cause, attempts=0))
+            raise UnreachableError(message, cause=cause, attempts=error.attempts) from error
+        many = trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
+        if too_long or many or trial.retries > settings.max_retries:
+            times = "once" if error.attempts == 1 else f"{error.attempts} times"
+            message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}"
+            given: dict[str, Any] = {"cause": error.cause, "attempts": error.attempts}
+            if limited:
+                raise RateLimitedError(message, retry_after=after, **given) from error
+            raise TransientEngineError(message, **given) from error
         backoff = min(LONGEST_BACKOFF, settings.backoff * 2 ** max(0, trial.retries - 1))
         wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
         if not limited:
             return wait
         session.gate.pause(wait if after is None else after)
         return 0.0
-
-    def _check_quota(self, error: TransientEngineError, seconds: float, session: _Session) -> None:
-        """End the run after several answers in a row that want no request for a long time.
-
-        Raises:
-            UnreachableError: After the last of them.
-        """
-        session.told_to_wait += 1
-        if session.told_to_wait < TOLD_TO_WAIT_IN_A_ROW:
-            return
-        message = (
-            f"the server wants no request for another {seconds:g} seconds (Retry-After), and said so "
-            f"{session.told_to_wait} times in a row; the last time, {error}"
-        )
-        cause = error.cause
-        session.gate.end(lambda: UnreachableError(message, cause=cause, attempts=0))
-        raise UnreachableError(message, cause=cause, attempts=error.attempts) from error
-
-    def _gave_up(self, error: TransientEngineError) -> TransientEngineError:
-        times = "once" if error.attempts == 1 else f"{error.attempts} times"
-        message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}"
-        if isinstance(error, RateLimitedError):
-            return RateLimitedError(message, cause=error.cause, attempts=error.attempts, retry_after=error.retry_after)
-        return TransientEngineError(message, cause=error.cause, attempts=error.attempts)
 
     def payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
         """Return the body of a request, with what the server has not refused."""
@@ -566,12 +533,6 @@ class RemoteJudge:
                 "json_schema": {"name": "verdict", "strict": True, "schema": dict(request.response_schema)},
             }
         return payload
-
-    def _expected_tokens(self, request: Request) -> float:
-        """Return what an attempt counts until it ends: its prompt, and a reply as long as the longest seen."""
-        if self.settings.tokens_per_minute is None:
-            return 0.0
-        return sum(map(message_bytes, request.messages)) / BYTES_PER_TOKEN + self._longest_reply
 
     def priced(self, completion: Completion, messages: Iterable[Message], *, share: float = 1.0) -> Completion:
         """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -38,6 +38,7 @@ from evenhand.question import response_label
 from evenhand.results.measures import Line, Remark, UnscoredCounts, known, table_rows
 from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies, readings_note
 from evenhand.statistics import Interval, ratio_intervals
@@ -82,7 +83,7 @@ class Asked:
         label: The category (`Categories`) that people chose; None if it is not known.
         lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed.
         systems: The systems that wrote them, one per length; None if that is not known.
-        cluster: A number for what the row belongs to; None if rows do not depend on each other.
+        cluster: What the row belongs to; None if rows do not depend on each other.
     """
 
     instance: int
@@ -90,11 +91,11 @@ class Asked:
     label: int | None = None
     lengths: tuple[int, ...] | None = None
     systems: tuple[str, ...] | None = None
-    cluster: int | None = None
+    cluster: str | None = None
 
     @property
-    def together(self) -> int:
-        """The cluster, or the row where it is one of its own: questions with the same number depend on each other."""
+    def together(self) -> Hashable:
+        """The cluster, or the row where it is one of its own: questions that have it in common depend on each other."""
         return self.instance if self.cluster is None else self.cluster
 
     @property
@@ -143,6 +144,37 @@ class Questions:
     def num_missing(self) -> int:
         """The number of questions not asked because a response is missing."""
         return sum(not question.verdict.votes for question in self.asked)
+
+
+def questions_of(
+    results: Results, rules: VoteRules, lengths: Mapping[tuple[int, str], int], *, labelled: bool = False
+) -> list[Questions]:
+    """Return the questions of a result by criterion, with the labels of people.
+
+    Args:
+        results: The result.
+        rules: The rules by which a judge's own votes become its verdict.
+        lengths: (Row, system) -> the characters of the response that was assessed; results of comparisons hold theirs.
+        labelled: Return only questions that people labelled and judges voted on.
+    """
+    found: dict[str, tuple[Criterion, list[Asked]]] = {}
+    for cell, question in zip(results.cells(), results.asked(), strict=True):
+        gold, about, judged = question.gold, cell.about, question.judged
+        if labelled and (gold is None or not cell.votes):
+            continue
+        criterion = results.criterion if question.compares else results.criterion_of(cell)
+        label = None if gold is None or question.compares else criterion.index_of(gold)
+        known = [lengths.get((about["instance"], system)) for system in judged]
+        if question.compares:
+            label = None if gold is None else judged.index(gold) if gold in judged else NEITHER
+            known = [about.get("first_length"), about.get("second_length")]
+        characters = tuple(length for length in known if length is not None)
+        own = found.setdefault(criterion.name, (criterion, []))[1]
+        complete = characters if len(characters) == len(known) else None
+        own.append(Asked(about["instance"], question.verdict, label, complete, judged or None, about.get("cluster")))
+    systems: Sequence[str] = getattr(results, "systems", ())
+    sides = (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
+    return [Questions(criterion, rules, tuple(asked), sides) for criterion, asked in found.values()]
 
 
 @dataclass(frozen=True)
@@ -451,7 +483,7 @@ def agreement_of_judges(
 
 
 def _share(
-    parts: Iterable[tuple[int, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
+    parts: Iterable[tuple[Hashable, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     """Divide the sum of the second numbers by that of the third, with an interval over the clusters, the first."""
     clusters, numerators, denominators = zip(*parts, strict=True) if (parts := list(parts)) else ((), (), ())
@@ -476,7 +508,7 @@ def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     )
 
 
-def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
+def _selections(rows: Iterable[tuple[Hashable, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
     """Pad rows of selections to the longest with `NOT_ASKED`; the first of each row is its cluster."""
     rows = list(rows)
     table = np.full((len(rows), max((len(row) for _, row in rows), default=0)), NOT_ASKED, dtype=np.int64)
@@ -587,7 +619,7 @@ class Meeting(NamedTuple):
         systems: The systems that wrote the two; None if that is not known.
     """
 
-    together: int
+    together: Hashable
     score: float | None
     lengths: tuple[int, ...]
     preference: float | None

@@ -15,11 +15,11 @@ from typing import Final, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
+from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
+from evenhand.data.cells import NO_VERDICT
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, format_level, format_percent, format_range
-from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import (
     Column,
     Measure,
@@ -30,11 +30,12 @@ from evenhand.results.measures import (
     score_entries,
 )
 from evenhand.results.render import TextTable
+from evenhand.scoring import summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import percent_agreement
 from evenhand.statistics.consistency import NOT_ASKED, greatest_unseen_share, repetition_stability
-from evenhand.statistics.correlation import EffectiveJudges, effective_judges
-from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.correlation import effective_judges
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, UnscoredBounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
@@ -46,26 +47,6 @@ ENOUGH_DRAWS = 5
 """The number of draws from which on no caution is given."""
 
 NOT_PLANNED = Missing("the size of the full grid is not known")
-NO_VALUES = "the options have no values"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeStability:
-    """The stability of one judge over repeated draws and orders.
-
-    Attributes:
-        same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
-            an option; see `evenhand.statistics.consistency.repetition_stability`.
-        first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
-            same number of draws.
-        spread: The mean over instances of the standard deviation of the values drawn.
-        flip_rate: The share of the instances answered in several orders whose selections disagree.
-    """
-
-    same_option: Interval | Missing = measure("share", name="stability")
-    first_two: bool
-    spread: Interval | Missing = measure("number")
-    flip_rate: Interval | Missing = measure("share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +59,12 @@ class JudgeReport:
         num_unscored: Those of them that are unscored.
         num_na: Those of them that said that the criterion does not apply.
         mean: The mean over instances of the judge's own score.
-        stability: Of its draws and orders.
+        same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
+            an option; see `evenhand.statistics.consistency.repetition_stability`.
+        first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
+            same number of draws.
+        spread: The mean over instances of the standard deviation of the values drawn.
+        flip_rate: The share of the instances answered in several orders whose selections disagree.
         score_without: The panel's score without this judge, over the instances that have one.
         change_without: The mean of (score without the judge - score of the whole panel) over the instances that have
             both, with a paired interval.
@@ -91,20 +77,14 @@ class JudgeReport:
     num_unscored: int
     num_na: int
     mean: Interval | Missing = measure("score", name="judge_mean", bounds="unscored_bounds")
-    stability: JudgeStability = measure("number", name="judge")
+    same_option: Interval | Missing = measure("share", name="judge_stability")
+    first_two: bool
+    spread: Interval | Missing = measure("number", name="judge_spread")
+    flip_rate: Interval | Missing = measure("share", name="judge_flip_rate")
     score_without: Interval | Missing = measure("score")
     change_without: Interval | Missing = measure("difference")
     num_lost: int
     unscored_bounds: UnscoredBounds | None
-
-
-@dataclass(frozen=True, slots=True)
-class PairReport:
-    """Two judges: Cohen's kappa of their selections, quadratic-weighted over the full scale where it has an order."""
-
-    first: str
-    second: str
-    kappa: Interval | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +103,14 @@ class PanelReport:
         agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
         percent_agreement: The share of agreeing pairs of judges.
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
-        effective: Of errors, how many independent judges the panel is worth; of scores, how many votes do not repeat
-            each other, for a shared truth or a shared error. See `evenhand.statistics.correlation.effective_judges`.
-        correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
+        effective_judges: Of errors, how many independent judges the panel is worth; of scores, how many votes do not
+            repeat each other, for a shared truth or a shared error. See
+            `evenhand.statistics.correlation.effective_judges`.
+        judge_correlation: The mean correlation behind it.
+        correlated: Whether the correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
+        kappas: ``<judge>_vs_<judge>`` -> Cohen's kappa of the selections of every two judges, quadratic-weighted over
+            the full scale where it has an order.
         judges: The judges, in the order of their names.
-        pairs: Every two judges.
         notes: Notes for the reader of the numbers, in sentences.
         level: The level of the intervals.
         resamples: The number of resamples of the intervals that are drawn.
@@ -145,10 +128,11 @@ class PanelReport:
     agreement: Interval | Missing = measure("share")
     percent_agreement: Interval | Missing = measure("share")
     alpha: Interval | Missing = measure("number", name="krippendorff_alpha")
-    effective: EffectiveJudges | Missing
+    effective_judges: Interval | Missing = measure("number")
+    judge_correlation: Interval | Missing = measure("number")
     correlated: Literal["scores", "errors"]
+    kappas: Mapping[str, Interval | Missing] = measure("number", name="cohen_kappa")
     judges: tuple[JudgeReport, ...]
-    pairs: tuple[PairReport, ...]
     notes: tuple[str, ...]
     level: float
     resamples: int
@@ -163,14 +147,9 @@ class PanelReport:
         ``change_without_<judge>``; of each pair ``cohen_kappa_<judge>_vs_<judge>``.
         """
         yield from measures_of(self)
-        found = self.effective
-        yield Measure("effective_judges", found if isinstance(found, Missing) else found.effective)
-        yield Measure("judge_correlation", found if isinstance(found, Missing) else found.mean_correlation)
         for judge in self.judges:
             for each in measures_of(judge):
                 yield replace(each, name=f"{each.name}_{judge.judge_id}")
-        for pair in self.pairs:
-            yield Measure(f"cohen_kappa_{pair.first}_vs_{pair.second}", pair.kappa)
 
     @property
     def undefined(self) -> Mapping[str, str]:
@@ -237,8 +216,8 @@ def panel_report(
         >>> report = panel_report([ask(0, 0, 0), ask(1, 1, 1), ask(0, 0, 1), ask(1, 1, 1)], cites)
         >>> round(report.alpha.estimate, 4)  # 1 - (2 / 12) / (2 * 5 * 7 / (12 * 11))
         0.6857
-        >>> report.judges[2].change_without.estimate, report.undefined["judge_spread_a"]
-        (0.0, 'no question was drawn twice')
+        >>> report.judges[2].change_without.estimate, report.undefined["judge_stability_a"]
+        (0.0, 'no question was answered in two draws')
     """
     drawn = Drawing(level=level, resamples=resamples, seed=seed)
     scale, rule = Scale.of(criterion), PanelRule(criterion, rules or VoteRules())
@@ -258,6 +237,7 @@ def panel_report(
         return defined(statistic)
 
     effective = of_several(lambda: effective_judges(scores, right, **drawn))
+    worth, correlation = effective or (effective, effective)
     asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
     made = sum(asked)
     several = [verdict.agreement if n > 1 else None for verdict, n in zip(verdicts, asked, strict=True)]
@@ -273,14 +253,15 @@ def panel_report(
         agreement=_mean(as_array(several), level, "no instance has two votes"),
         percent_agreement=of_several(lambda: percent_agreement(selections, level=level)),
         alpha=of_several(lambda: scale.alpha(selections, **drawn)),
-        effective=effective,
+        effective_judges=worth,
+        judge_correlation=correlation,
         correlated="scores" if reference is None else "errors",
+        kappas={
+            f"{first}_vs_{second}": scale.kappa(own_ratings, ratings, **drawn)
+            for (first, own_ratings), (second, ratings) in combinations(zip(names, selections.T, strict=True), 2)
+        },
         judges=judges,
-        pairs=tuple(
-            PairReport(names[first], names[second], scale.kappa(selections[:, first], selections[:, second], **drawn))
-            for first, second in combinations(range(len(names)), 2)
-        ),
-        notes=_notes(verdicts, judges, shared_truth=isinstance(effective, EffectiveJudges) and reference is None),
+        notes=_notes(verdicts, judges, shared_truth=bool(effective) and reference is None),
         level=float(level),
         resamples=resamples,
         seed=seed,
@@ -304,7 +285,6 @@ def _judge_report(
 ) -> JudgeReport:
     """Report one judge, by the verdicts of the judge alone and of the whole panel."""
     own, whole = aggregated
-    votes = [vote for verdict in verdicts for vote in _votes_of(judge, verdict)]
     without = [
         panel if alone is None else rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
         for verdict, alone, panel in zip(verdicts, own, whole, strict=True)
@@ -313,45 +293,33 @@ def _judge_report(
     panel, others = _scores(whole), _scores(without)
     alone_in_panel = all(vote.judge_id == judge for verdict in verdicts for vote in verdict.votes)
     lost = "the panel has one judge" if alone_in_panel else "no instance has a score without this judge"
-    nothing = "no instance has a score of this judge"
     if not rule.criterion.has_values:
-        lost = nothing = NO_VALUES
-    mean = _mean(_scores(own), level, nothing, bounds=bounds)
-    leading = unscored_bounds(mean or None, rule.limits(own), level=level, bounds=bounds)
-    return JudgeReport(
-        judge_id=judge,
-        num_votes=sum(vote.asked for vote in votes),
-        num_unscored=sum(vote.unscored for vote in votes if vote.asked),
-        num_na=sum(vote.na for vote in votes if vote.asked),
-        mean=mean,
-        stability=_stability(own, draws_of(judge, verdicts, rule.criterion), votes, level, width=high - low),
-        score_without=_mean(others, level, lost, bounds=bounds),
-        change_without=_mean(others - panel, level, lost, bounds=(low - high, high - low)),
-        num_lost=int((~np.isnan(panel) & np.isnan(others)).sum()),
-        unscored_bounds=leading if rule.criterion.has_values else None,
-    )
-
-
-def _stability(
-    own: Sequence[Verdict | None], drawn: IntArray, votes: Sequence[Vote], level: Level, *, width: float
-) -> JudgeStability:
+        lost = "the options have no values"
+    summary = summarize([each or NO_VERDICT for each in own], [bounds] * len(own), level=level)
+    drawn = draws_of(judge, verdicts, rule.criterion)
     counts = (drawn != NOT_ASKED).sum(axis=2)
-    stopped = stopped_early(votes)
-    uneven = stopped or len(np.unique(counts[counts > 0])) > 1
+    votes = [vote for each in own if each is not None for vote in each.votes]
+    uneven = stopped_early(votes) or len(np.unique(counts[counts > 0])) > 1
     instances, orders, draws = drawn.shape
     prompts = drawn.reshape(instances * orders, draws)[:, : 2 if uneven else draws]
     of_rows = np.repeat(IntervalLevel.of(level).labels(instances), orders).tolist()
     same = None
     if counts.any():
         same = repetition_stability(prompts, level=IntervalLevel.of(level).over(of_rows)).pair_agreement
-    once = f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice"
-    spreads = as_array(None if alone is None else alone.spread for alone in own)
-    consistent = as_array(None if alone is None else alone.position_consistent for alone in own)
-    return JudgeStability(
+    return JudgeReport(
+        judge_id=judge,
+        num_votes=summary.unscored_counts.votes,
+        num_unscored=summary.unscored_counts.unscored_votes,
+        num_na=sum(vote.na for vote in votes),
+        mean=summary.score,
         same_option=known(same, "no question was answered in two draws"),
         first_two=uneven,
-        spread=_mean(spreads, level, once, bounds=(0.0, width / 2)),
-        flip_rate=_mean(1 - consistent, level, "no instance was answered in two orders"),
+        spread=summary.spread,
+        flip_rate=summary.positional_bias,
+        score_without=_mean(others, level, lost, bounds=bounds),
+        change_without=_mean(others - panel, level, lost, bounds=(low - high, high - low)),
+        num_lost=int((~np.isnan(panel) & np.isnan(others)).sum()),
+        unscored_bounds=summary.unscored_bounds,
     )
 
 
@@ -367,7 +335,7 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared
         (row, vote.judge_id, vote.order) for row, verdict in enumerate(verdicts) for vote in verdict.votes if vote.asked
     )
     caution = spread_caution(max(cells.values())) if cells else None
-    uneven = [judge.judge_id for judge in judges if judge.stability.first_two]
+    uneven = [judge.judge_id for judge in judges if judge.first_two]
     stopped = (
         f"The draws of {', '.join(map(repr, uneven))} could stop early or are of different numbers; the stability of "
         "draws compares only the first two of each, which no early stop selects."
@@ -484,19 +452,6 @@ class PanelRule:
         """Return the verdict of one judge, to which no panel rule applies; None if there is no vote."""
         return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion) if votes else None
 
-    def limits(self, verdicts: Iterable[Verdict | None]) -> list[tuple[float, float] | None]:
-        """Return the least and the greatest score if every vote had been scored; None if there is none in any case."""
-        found: list[tuple[float, float] | None] = []
-        for verdict in verdicts:
-            value = None if verdict is None or verdict.na else verdict.aggregated_value
-            limits = None if value is None else (value, value)
-            if verdict is not None and not verdict.na and verdict.bounds is not None:
-                limits = verdict.bounds
-            elif verdict is not None and not (verdict.na or verdict.read or value is not None):
-                limits = None if verdict.unscored_reason == "no_value" else self.criterion.score_range
-            found.append(limits)
-        return found
-
 
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
     """Return one judge's selections in every draw: (n_instances, n_orders, n_draws), the draws by their number.
@@ -534,7 +489,7 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
     on_errors = all(report.correlated == "errors" for _, report in reports)
 
     def kappas(report: PanelReport) -> str:
-        found = [pair.kappa.estimate for pair in report.pairs if isinstance(pair.kappa, Interval)]
+        found = [kappa.estimate for kappa in report.kappas.values() if isinstance(kappa, Interval)]
         return format_range(min(found, default=None), max(found, default=None))
 
     columns: tuple[Column, ...] = (
@@ -543,7 +498,7 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
         Column(f"agreement [{format_level(level)}]", "agreement"),
         Column("alpha", "alpha"),
         Column("kappas", kappas),
-        Column("effective judges" if on_errors else "effective votes", "effective.effective"),
+        Column("effective judges" if on_errors else "effective votes", "effective_judges"),
     )
     notes = list(dict.fromkeys(note for _, report in reports for note in report.notes))
     if left_out := sum(report.num_left_out or 0 for _, report in reports):
@@ -558,9 +513,9 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
     judges = {(*cell, judge.judge_id): judge for cell, report in reports for judge in report.judges}
     columns = (
         Column("score", "mean"),
-        Column("equal draws", "stability.same_option"),
-        Column("spread", "stability.spread"),
-        Column("flips", "stability.flip_rate"),
+        Column("equal draws", "same_option"),
+        Column("spread", "spread"),
+        Column("flips", "flip_rate"),
         Column("score without it", "change_without"),
     )
     said = "The last column is the score of the panel without the judge, less that of the whole panel."

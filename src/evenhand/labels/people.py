@@ -255,15 +255,15 @@ def _check_about_judged(results: Results, labels: Labels) -> None:
 
 
 def _warn_of_other_rows(results: Results, labels: Labels) -> None:
-    """Warn of labels of a sheet whose rows show something else than those of the results, as far as both say."""
+    """Warn of labels of a sheet whose texts differ from those of the results, as far as both are known."""
     then = labels.parameters.get("shown", {})
     now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
     other = [name[0] for name, shown in then.items() if None not in {shown, now[name]} and shown != now[name]]
     if other:
         warnings.warn(
-            f"{len(other)} of {format_count(len(then), 'question')} on the sheet are about rows of which something "
-            f"else was judged than what the sheet was made of, the first of them row {other[0]}: give the results that "
-            "it was made from, or see to it that these are the same rows in the same order",
+            f"{len(other)} of {format_count(len(then), 'question')} on the sheet show other texts than the "
+            f"rows that these results judged, the first of them row {other[0]}: give the results that the sheet was "
+            "made from, or judge the same rows in the same order",
             LabelsOfOtherRowsWarning,
             stacklevel=4,
         )
@@ -306,43 +306,37 @@ class _GoldReader:
         self.ids = {name: row for row, name in enumerate(results.ids)} if results.ids else self.numbers
 
     def read(self, gold: object) -> Iterator[Label]:
+        where = repr(str(gold)) if isinstance(gold, (str, Path)) else "gold"
+        read = {name: given or name for name, given in self.fields.items()}
         if isinstance(gold, Mapping):
-            for row, value in gold.items():
-                if not is_abstention(value):
-                    where = f"row {row!r} of gold"
-                    name = self._question(self._row(row, self.ids, "gold"), {}, value, where)
-                    yield Label(name, self._value(name, value, where))
-            return
-        if isinstance(gold, Sequence) and not gold:
-            return
-        table = (read_file(gold), repr(str(gold))) if isinstance(gold, (str, Path)) else (read_rows(gold), "gold")
-        yield from self._of_table(*table)
-
-    def _of_table(self, rows: Sequence[Row], where: str) -> Iterator[Label]:
-        if not rows:
-            return
+            rows: Sequence[Row] = [{"id": row, read["label"]: value} for row, value in gold.items()]
+        elif isinstance(gold, (str, Path)):
+            rows = read_file(gold)
+        else:
+            rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
         columns = list(dict.fromkeys(name for row in rows for name in row))
         key = next((name for name in ROW_COLUMNS if name in columns), None)
-        if key is None:
+        if key is None and rows:
             raise InvalidInputError(
                 f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
-        read = {name: given or name for name, given in self.fields.items()}
-        self._check_columns(columns, read, where)
+        if rows:
+            self._check_columns(columns, read, where)
         designs = {row.get("design") for row in rows}
         self.design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
         for number, row in enumerate(rows):
             value, at = row.get(read["label"]), f"row {number} of {where}"
-            instance = self._row(row.get(key), self.ids if key == "id" else self.numbers, at)
-            who = str(field_or(row, read["annotator"], "") or "")
+            if is_abstention(value):
+                continue
+            instance = self._row(row.get(key or ""), self.ids if key == "id" else self.numbers, at)
             share = number_of(field_or(row, read["probability"]))
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
-            if not is_abstention(value):
-                name = self._question(instance, row, value, at)
-                self._check_about(row, at)
-                yield Label(name, self._value(name, value, at), who, share)
+            name = self._question(instance, row, value, at)
+            self._check_about(row, at)
+            annotator = str(field_or(row, read["annotator"], "") or "")
+            yield Label(name, self._value(name, value, at), annotator, share)
 
     def _check_columns(self, columns: Sequence[str], read: Mapping[str, str], where: str) -> None:
         """Refuse a table without the label's column, and columns that would not be read."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
-from evenhand.data.documents import is_sentence
+from evenhand.data.documents import is_worded, names_a_file
 from evenhand.data.fields import (
     CLASSIFICATION,
     classifications_of,
@@ -160,7 +160,8 @@ class EvenhandMetric(IntervalFields):
                 f"criteria is a list of {len(value)}; a metric judges by one criterion: give a metric for each, or all "
                 "of them as a rubric to metrics.evenhand.rubric"
             )
-        if name == "criteria" and (isinstance(value, Criterion) or (isinstance(value, str) and is_sentence(value))):
+        is_sentence = isinstance(value, str) and is_worded(value) and not names_a_file(value)
+        if name == "criteria" and (isinstance(value, Criterion) or is_sentence):
             value = load_criteria_artifact(value)
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
@@ -882,7 +883,7 @@ class JudgeMetric(RunFields):
 
     def using_scores(self, judged: JudgedInstance, score: Any) -> dict[str, float]:
         """Return the main score under the name that says who judged, as unitxt has it."""
-        using = Measure(f"{judged.score_name}_using_{judged.evaluator}", score, always=True)
+        using = Measure(f"{judged.score_name}_using_{judged.evaluator}", (), score, always=True)
         return score_entries(using.name, using, with_intervals=self.return_confidence_interval)
 
 

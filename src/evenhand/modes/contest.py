@@ -134,33 +134,21 @@ class Contest:
 
     def opponent(self, system: str) -> str:
         """Return the other system."""
-        return self.second if self._is_first(system) else self.first
+        return self.second if system == self.first else self.first
 
     def score_of(self, system: str) -> float | None:
         """Return the score for one of the two systems."""
-        return self.score if self.score is None or self._is_first(system) else 1 - self.score
+        return self.score if self.score is None or system == self.first else 1 - self.score
 
     def grade_of(self, system: str) -> float | None:
         """Return the grade for one of the two systems."""
-        return self.grade if self.grade is None or self._is_first(system) else 0.0 - self.grade
+        return self.grade if self.grade is None or system == self.first else 0.0 - self.grade
 
     @property
     def length_difference(self) -> float:
         """The length of the first response less that of the second; NaN if one is not known."""
         first, second = self.lengths
         return float("nan") if first is None or second is None else float(first - second)
-
-    @property
-    def agrees_with_gold(self) -> bool | None:
-        """Whether the verdict prefers what the person preferred; None without a label or a score."""
-        if self.gold is None or self.score is None:
-            return None
-        return (self.winner or TIE) == self.gold
-
-    def _is_first(self, system: str) -> bool:
-        if system not in {self.first, self.second}:
-            raise InvalidInputError(f"the contest is between {self.first!r} and {self.second!r}, without {system!r}")
-        return system == self.first
 
 
 def is_graded(criterion: Criterion) -> bool:

@@ -1,55 +1,97 @@
-"""Pairwise judging: the pairs of systems that a judge is shown, and the summary of the contests.
+"""Comparisons of systems: the mode that asks about pairs, the winrates of the contests, and their tables.
 
-A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` returns the results: winrates with
-intervals, ranks, and how far the judging can be trusted.
+A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` returns winrates with intervals,
+ranks, and how far the judging can be trusted; :class:`WinrateAnalysis` is the result of :func:`evenhand.winrates`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 
+from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
+from evenhand.judge_reliability.against_people import JudgedRow, Scale
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
 from evenhand.judging.run import ask, estimate, limits_after
 from evenhand.modes.contest import (
+    TIE,
     Contest,
     cluster_numbers,
+    is_graded,
     presented_contests,
     resolved_contests,
+    side_of,
     unscored_limits,
     winrates,
 )
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
-from evenhand.numbers import Missing, format_count
+from evenhand.numbers import (
+    MISSING,
+    Missing,
+    format_bounds,
+    format_count,
+    format_interval,
+    format_level,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_range,
+    format_score,
+    format_share,
+    state_p_value,
+)
 from evenhand.options import Reduction
-from evenhand.question import Question
-from evenhand.results.measures import UnscoredCounts, known, measure
-from evenhand.results.vote_columns import Cell, VerdictColumns
-from evenhand.scoring import VoteMeasures, vote_measures
-from evenhand.statistics import Interval
+from evenhand.question import Question, comparison_criterion, swapped_index
+from evenhand.results.analysis import Analysis, Rules, with_votes
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    QuestionName,
+    Reported,
+    UnscoredCounts,
+    known,
+    measure,
+    measures_table,
+    reported_difference,
+)
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
+from evenhand.results.render import TextTable
+from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
+from evenhand.scoring import VoteMeasures, readings_note, vote_measures
+from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.consistency import PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, bounds_between, cluster_sums, mean_leads
-from evenhand.statistics.paired_differences import holm
+from evenhand.statistics.paired_differences import DifferenceTest, PairComparison, holm
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
 
+
+FIRST_BLOCK = 16
+GROWTH = 20
+"""Between two looks 16 prompts are asked, or a twentieth of those asked so far, if that is more."""
 
 ABOUT_CONTEST: Final = ("instance", "first", "second", "round", "cluster", "prompt_id", "lengths", "gold")
 
@@ -70,8 +112,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     Attributes:
         design: The rule by which pairs meet.
         reduction: The rule by which contests become winrates; a Swiss design pairs by winrates.
-        stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
-            that the level of the intervals leaves.
+        stop: ``decided``: ask about a pair until it is decided, with the error rate that the level of the intervals
+            leaves.
     """
 
     design: Design = field(default_factory=lambda: parse_design("all"))
@@ -193,21 +235,54 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     def _rounds(
         self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
     ) -> Iterator[tuple[int, list[tuple[int, Pair]]]]:
-        """Yield the number of each round and its contests, which depend on earlier contests."""
+        """Yield the number of each round and its contests, which depend on the contests ``held`` so far."""
         if self.stop is None:
             yield from ((number, self._drawn(subjects, number, held)) for number in range(self.design.rounds))
-            return
-        pairs: dict[int, list[Pair]] = {}
+        else:
+            yield from ((0, block) for block in self._blocks(subjects, held))
+
+    def _blocks(
+        self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
+    ) -> Iterator[list[tuple[int, Pair]]]:
+        """Yield the contests to ask for before each look.
+
+        Prompts come in a seeded random order, so that it does not matter how a file is sorted, and those of a cluster
+        together. A pair that is decided is not asked about any further while others go on. The same seed and the same
+        replies give the same contests, so that a run that was interrupted asks for them again and finds them in the
+        journal. Where the budget is spent, nothing more is asked.
+        """
+        drawn: dict[int, list[Pair]] = {}
+        together: dict[object, list[int]] = {}
         for place, pair in self._drawn(subjects, 0, {}):
-            pairs.setdefault(place, []).append(pair)
-        clusters = [about.cluster for about in subjects]
-        questioning = Questioning(pairs, clusters, 1 - self.options.level, self.options.seed, self.reduction)
-        while block := questioning.block():
-            yield 0, block
-            questioning.look(list(held.values()), tuple(subjects[0].texts))
-            logger.info("%s", questioning)
+            drawn.setdefault(place, []).append(pair)
+        for place in drawn:
+            together.setdefault(place if subjects[place].cluster is None else subjects[place].cluster, []).append(place)
+        groups, systems = list(together.values()), tuple(subjects[0].texts)
+        order = np.random.default_rng([self.options.seed, len(groups)]).permutation(len(groups)).tolist()
+        left = [groups[number] for number in order]
+        names = {pair: (systems[pair[0]], systems[pair[1]]) for own in drawn.values() for pair in own}
+        undecided, asked = set(names), 0
+        while left and undecided:
+            rows: list[int] = []
+            while left and len(rows) < max(FIRST_BLOCK, -(-asked // GROWTH)):
+                rows += left.pop(0)
+            asked += len(rows)
+            block = [(place, pair) for place in sorted(rows) for pair in drawn[place] if pair in undecided]
+            if not block:
+                continue
+            yield block
+            contests = list(held.values())
+            looked = decisions(contests, 1 - self.options.level, len(names), self.reduction)
+            undecided -= {pair for pair in undecided if names[pair] in looked and looked[names[pair]].decided}
+            if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
+                left = []
+            progress = (
+                f"{format_count(asked)} of {format_count(len(drawn), 'prompt')} asked, "
+                f"{format_count(len(names) - len(undecided))} of {format_count(len(names), 'pair')} decided"
+            )
+            logger.info("%s", progress)
             if self.options.progress:
-                tell(str(questioning))
+                tell(progress)
 
     def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
         (first, one), (second, other) = (list(about.texts.items())[side] for side in pair)
@@ -246,7 +321,7 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
-        InvalidInputError: If they name different systems, two are one row, or a criterion is not pairwise.
+        InvalidInputError: If they name different systems, or a criterion is not pairwise.
     """
     for about in subjects:
         if about.judged.scale != "pairwise":
@@ -255,8 +330,6 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
                 f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
             )
     systems = common_systems([about.texts for about in subjects])
-    if len({about.instance for about in subjects}) < len(subjects):
-        raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
 
@@ -332,8 +405,6 @@ class ContestSummary(VoteMeasures):
 
     Attributes:
         systems: One summary per system, in the order given.
-        reduction: The rule by which contests became winrates.
-        level: The level of the intervals.
         num_instances: Instances with a contest.
         contests: The number of contests.
         ties: The scored contests without a winner.
@@ -346,8 +417,6 @@ class ContestSummary(VoteMeasures):
     """
 
     systems: tuple[SystemSummary, ...]
-    reduction: Reduction
-    level: float
     num_instances: int
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
@@ -430,8 +499,6 @@ def summarize_contests(
         )
     return ContestSummary(
         systems=tuple(summaries),
-        reduction=reduction,
-        level=float(level),
         num_instances=len(places),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
@@ -529,11 +596,6 @@ def _bounds_against_each(
     return low, high, bounds if bounds.share else None
 
 
-FIRST_BLOCK = 16
-GROWTH = 20
-"""Between two looks 16 prompts are asked, or a twentieth of those asked so far, if that is more."""
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The state of two systems at a look.
@@ -590,68 +652,565 @@ def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
 
 
-class Questioning:
-    """The choice of the contests that are asked for next.
+NO_ORDER = Missing("the votes do not say which system was shown first")
+WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
+    (
+        *("position", "positional_bias", "position_consistency"),
+        *("first_shown_preference", "first_shown_preference_p_value", "first_position_share"),
+    ),
+    NO_ORDER,
+)
+"""The measures that are not known if the order shown is not."""
 
-    Prompts come in a seeded random order, so that it does not matter how a file is sorted, and those of a cluster
-    together. A pair that is decided is not asked about any further while others go on. The same seed and the same
-    replies give the same contests, so that a run that was interrupted asks for them again and finds them in the
-    journal.
+MOST_SYSTEMS_IN_A_MATRIX = 10
+"""With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
 
-    Args:
-        drawn: The pairs of each row under the design; rows without one are not asked.
-        clusters: The cluster of each row; None if rows are independent.
-        alpha: See :func:`decisions`.
-        seed: The seed of the order.
-        reduction: The rule by which contests become winrates.
-    """
 
-    def __init__(
-        self,
-        drawn: Mapping[int, Sequence[Pair]],
-        clusters: Sequence[str | None],
-        alpha: float,
-        seed: int,
-        reduction: Reduction = "win_rate",
-    ) -> None:
-        together: dict[object, list[int]] = {}
-        for place in drawn:
-            together.setdefault(place if clusters[place] is None else clusters[place], []).append(place)
-        groups = list(together.values())
-        order = np.random.default_rng([seed, len(groups)]).permutation(len(groups)).tolist()
-        self._left = [groups[number] for number in order]
-        self._drawn, self._alpha, self._rows, self._reduction = drawn, alpha, len(drawn), reduction
-        self._pairs = {pair for pairs in drawn.values() for pair in pairs}
-        self._open = set(self._pairs)
-        self._asked = 0
+class WinrateAnalysis(Analysis):
+    """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely."""
 
-    def block(self) -> list[tuple[int, Pair]]:
-        """Return (place of the row, pair) of each contest to ask for before the next look; none at the end."""
-        block: list[tuple[int, Pair]] = []
-        while self._left and self._open and not block:
-            rows: list[int] = []
-            while self._left and len(rows) < max(FIRST_BLOCK, -(-self._asked // GROWTH)):
-                rows += self._left.pop(0)
-            self._asked += len(rows)
-            block = [(place, pair) for place in sorted(rows) for pair in self._drawn[place] if pair in self._open]
-        return block
+    kind: ClassVar = "winrates"
+    judged: ClassVar = ("systems", "criterion")
+    names: ClassVar = ("instance", "first", "second")
+    compared: ClassVar = ("score", "score")
+    labelled_by: ClassVar = ("first", "second")
 
-    def look(self, contests: Sequence[Contest], systems: Sequence[str]) -> None:
-        """Find what is decided by all contests so far. Where the budget is spent, nothing more is asked.
+    def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
+        """Make a contest of each cell."""
+        for about, votes, _ in cells:
+            held = {**about, "lengths": (about["first_length"], about["second_length"])}
+            yield Contest.of(votes, self.criterion, self.rules, **{name: held[name] for name in ABOUT_CONTEST})
+
+    @property
+    def contests(self) -> tuple[Contest, ...]:
+        """The entries, ordered by prompt and pair."""
+        return self.entries
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion of the comparisons."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
+    def summary(self) -> ContestSummary:
+        """Winrates under the reduction, ties, unscored contests, and how far the judge can be trusted."""
+        summary = summarize_contests(
+            self.entries,
+            self.systems,
+            reduction=self.reduction,
+            level=self._level,
+            ranking=self.ranking,
+        )
+        return summary if self.parameters.get("orders_known", True) else replace(summary, **WITHOUT_PLACES)
+
+    @property
+    def reduction(self) -> Reduction:
+        """The rule by which contests become winrates."""
+        reduction: Reduction = self.parameters["reduction"]
+        return reduction
+
+    @property
+    def rate_name(self) -> str:
+        """The name of the share of battles won."""
+        return "winrate" if self.reduction == "win_rate" else "weighted winrate"
+
+    @property
+    def _level(self) -> IntervalLevel:
+        """The level of intervals, and their method; what belongs together is in the contests."""
+        return IntervalLevel(self.parameters["level"], None, self.parameters["interval"])
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Ranks, strengths, the position advantage, pairs with tests, groups, circles, length-controlled winrates.
+
+        Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
+        contest of any grade once.
+        """
+        return rank_systems(
+            resolved_contests(self.entries, self.systems, self.reduction),
+            presented=presented_contests(self.entries, self.systems)
+            if self.parameters.get("orders_known", True)
+            else None,
+            rounds=[contest.round for contest in self.entries],
+            length_difference=[contest.length_difference for contest in self.entries],
+            level=self._level,
+        )
+
+    @cached_property
+    def met(self) -> Mapping[frozenset[str], list[Contest]]:
+        """The names of one system, or of two -> the contests in which it took part, or in which the two met."""
+        found: dict[frozenset[str], list[Contest]] = {}
+        for each in self.entries:
+            for sides in ((each.first,), (each.second,), (each.first, each.second)):
+                found.setdefault(frozenset(sides), []).append(each)
+        return found
+
+    @cached_property
+    def head_to_head(self) -> Mapping[tuple[str, str], Measure]:
+        """Each two systems, in both directions -> the winrate of the first against the second, or its bounds."""
+        found = {}
+        for pair in self.ranking.pairs:
+            of, rate = (pair.first, pair.second), pair.win_rate
+            met = self.met.get(frozenset(of), [])
+            leading = winrate_bounds(met, pair.first, rate, reduction=self.reduction, level=self._level)[2]
+            never = Missing("the two never met")
+            found[of] = Measure("winrate", (), rate or never, "score", bounds=leading)
+            turned = leading and leading.subtracted_from(1.0)
+            back = never if rate is None else rate.subtracted_from(1.0)
+            found[of[::-1]] = Measure("winrate", (), back, "score", bounds=turned)
+        return found
+
+    def outcomes(self) -> tuple[Outcomes, ...]:
+        """Return the winrate of each system, and if there are more than two, that against each other system."""
+        name = self.criterion.name
+        found = [_side(system, name, self.met.get(frozenset([system]), ())) for system in self.systems]
+        if len(self.systems) > 2:
+            for first, second in combinations(self.systems, 2):
+                own = self.met.get(frozenset([first, second]), ())
+                found.append(replace(_side(first, f"against {second}", own), part_of=name))
+        return tuple(each for each in found if each.rows)
+
+    @property
+    def outcome_notes(self) -> tuple[str, ...]:
+        """The note for tables that weigh wins: single contests do not."""
+        note = (
+            "Every contest counts once here, at any grade (reduction='win_rate'); the table of winrates weighs a "
+            f"win by its grade (reduction={self.reduction!r})."
+        )
+        return () if self.reduction == "win_rate" else (note,)
+
+    def reported(self) -> Iterator[Reported]:
+        """Return the measures of each system, best first; of each two against each other; of all contests."""
+        for system in self.ranked:
+            counted = system.contests - system.num_unscored, system.unscored_counts
+            yield Reported("", (system.system,), system, *counted)
+            yield Reported("", (system.system,), Measure("strength", (), system.strength, "number"), *counted)
+        for pair in self.ranking.pairs:
+            of = (pair.first, pair.second)
+            for sides in (of, of[::-1]):
+                yield Reported("", sides, self.head_to_head[sides], pair.contests)
+            name = "winrate.difference" if self.ranking.balanced else "strength.difference"
+            reason = "the data say nothing about it"
+            p_value = None if pair.difference_test is None else pair.difference_test.adjusted_p_value
+            yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
+        whole = self.summary
+        yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
+        if (agrees := self.gold_agreement()) is not None:
+            yield Reported("", (), Measure("gold_agreement", (), agrees, "share"), agrees.n)
+
+    def asked(self) -> Iterator[QuestionAsked]:
+        """Return the contests as they are held; the score is that of the first system."""
+        graded = is_graded(self.criterion)
+        for contest in self.entries:
+            sides: dict[float | None, str] = {1.0: contest.first, 0.5: TIE, 0.0: contest.second}
+            options = tuple(sides.get(option.value, option.label) for option in self.criterion.options)
+            yield QuestionAsked(
+                name=f"{contest.instance}/{contest.first}/{contest.second}",
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=self.criterion.labels if graded else options,
+                judged=(contest.first, contest.second),
+                selected=None if contest.score is None else contest.winner or TIE,
+                score=contest.score,
+                verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),
+                gold=contest.gold,
+                compares=True,
+                offered=self.criterion.labels,
+            )
+
+    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
+        """Return the pairs whose contests are those of the second against the first here."""
+        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
+        return frozenset(pair for pair in theirs - own if pair[::-1] in own)
+
+    def criterion_of(self, cell: Cell) -> Criterion:
+        """Return the criterion: which of the two is better, or neither."""
+        names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
+        options = tuple(Option(label=label, value=value) for label, value in names)
+        described = self.criterion.description
+        return Criterion(name=self.criterion.name, description=described, options=options, scale="pairwise")
+
+    def by_people(self) -> dict[str, Any]:
+        """Return the header for labels of people, who may find two responses equal."""
+        said = super().by_people()
+        offered = comparison_criterion(self.criterion.name, self.criterion.description, allow_ties=True)
+        parameters = {**said["parameters"], "reduction": "win_rate"}
+        return {**said, "criterion": offered.model_dump(mode="json"), "parameters": parameters}
+
+    @property
+    def decisions(self) -> Mapping[tuple[str, str], Decision]:
+        """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
+
+        Valid at all looks together, and for any unscored votes; see
+        :func:`~evenhand.modes.winrates.decisions`.
+        """
+        return decisions(self.entries, 1 - self.parameters["level"], reduction=self.reduction)
+
+    @cached_property
+    def mean_lengths(self) -> Mapping[str, float | None]:
+        """System -> mean characters of its responses, a prompt counted once; None without a response."""
+        lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
+        for contest in self.entries:
+            for system, length in zip((contest.first, contest.second), contest.lengths, strict=True):
+                if length is not None:
+                    lengths[system][contest.instance] = length
+        return {system: sum(own.values()) / len(own) if own else None for system, own in lengths.items()}
+
+    @property
+    def ranked(self) -> tuple[SystemSummary, ...]:
+        """The systems of the summary, best first."""
+        return tuple(self.system(entry.system) for entry in self.ranking.systems)
+
+    def system(self, name: str) -> SystemSummary:
+        """Return the summary of a system."""
+        return self.summary.systems[self.systems.index(name)]
+
+    def winrate(self, system: str) -> Interval | Missing:
+        """Return the winrate of a system under the chosen reduction."""
+        return self.system(system).winrate
+
+    def gold_agreement(self) -> Interval | None:
+        """Return the share of contests with a person's preference and a score in which both prefer the same."""
+        labelled = [each for each in self.entries if each.gold is not None and each.score is not None]
+        hits = [float((each.winner or TIE) == each.gold) for each in labelled]
+        return mean_intervals(hits, level=self._level.over(cluster_numbers(labelled)))[0] if hits else None
+
+    def with_gold(
+        self, system: str | None, criterion: str | None, *, numbers: bool
+    ) -> tuple[list[JudgedRow], Scale, str]:
+        """Return which side of each contest is better, for a comparison with people; the score is 1 for the first."""
+        del criterion, numbers
+        sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
+        rows = [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}]
+        scale = Categories(self.criterion, (sides[0], sides[1])).scale
+        return rows, scale, f"{self.criterion.name}: {', '.join(self.parameters['judges'])}"
+
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules, without a call.
 
         Args:
-            contests: All so far.
-            systems: The names that the pairs are of.
-        """
-        known = decisions(contests, self._alpha, len(self._pairs), self._reduction)
-        names = {pair: (systems[pair[0]], systems[pair[1]]) for pair in self._open}
-        self._open = {pair for pair in self._open if names[pair] not in known or not known[names[pair]].decided}
-        if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
-            self._left = []
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
+                was.
 
-    def __str__(self) -> str:
-        decided = len(self._pairs) - len(self._open)
-        return (
-            f"{format_count(self._asked)} of {format_count(self._rows, 'prompt')} asked, {format_count(decided)} of "
-            f"{format_count(len(self._pairs), 'pair')} decided"
+        Raises:
+            UnknownRuleError: A rule that does not exist or does not fit a comparison.
+            InvalidInputError: ``scoring="expected"`` of draws that could stop early.
+        """
+        changed = self.changed_rules(rules)
+        changed.check(self.criterion.scale)
+        return self.changed(changed)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """Return the table of systems; for few systems the matrix and the pairs too, else a note on how to get them."""
+        systems = _systems_table(self)
+        if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
+            return systems, _matrix_table(self), _pairs_table(self)
+        note = (
+            "The matrix and the pairs are tables of their own: to_terminal('matrix') and to_terminal('pairs') write "
+            "them, as to_markdown, to_html, to_latex and to_csv do."
         )
+        return (replace(systems, notes=(*systems.notes, note)),)
+
+    def further_tables(self) -> tuple[TextTable, ...]:
+        """Return the matrix and the pairs, if they are not printed."""
+        return () if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX else (_matrix_table(self), _pairs_table(self))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` is a system, tie or option.
+
+        A contest without one of its responses is a row without a judge.
+        """
+        found = []
+        for contest in self.entries:
+            about = {name: value for name, value in about_contest(contest).items() if value is not None}
+            about |= {"id": contest.prompt_id or str(contest.instance)}
+            votes = contest.verdict.votes
+            if not votes:
+                unjudged = {"swapped": False, "judge": None, "sample": 0, "vote": None}
+                found.append({**about, **unjudged, "unscored_reason": "missing_response"})
+            for vote in votes:
+                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._label(contest, vote)}
+                found.append({**about, **cast})
+        return found
+
+    def _label(self, contest: Contest, vote: Vote) -> str | None:
+        """Return the system that a vote prefers, or a tie; the option as it was shown if that is more precise."""
+        if vote.selected_index is None:
+            return None
+        option = self.criterion.options[vote.selected_index]
+        side = None if option.na or is_graded(self.criterion) else option.value
+        named = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
+        if side in named:
+            return named[side]
+        shown = vote.selected_index
+        return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
+
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """Return a row for each contest."""
+        for contest in self.entries:
+            verdict = contest.verdict
+            record: dict[str, Any] = {
+                **about_contest(contest),
+                "score": contest.score,
+                "grade": contest.grade,
+                "winner": contest.winner,
+                "position_consistent": verdict.position_consistent,
+                "agreement": verdict.agreement,
+                "spread": verdict.spread,
+                "unscored_reason": contest.unscored_reason,
+                "assessment": verdict.assessment,
+            }
+            yield with_votes(record, [verdict], votes=votes)
+
+
+def _judged_contest(contest: Contest) -> JudgedRow:
+    """Return the side that the verdict prefers, and the side that a person prefers."""
+    sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
+    right = None if contest.gold is None else sides[contest.gold]
+    return JudgedRow(
+        instance=contest.instance,
+        system=None,
+        selected=None if contest.score is None else sides[contest.winner or TIE],
+        score=contest.score,
+        gold_label=right,
+        gold_score=None if right is None else SIDE_SCORES[right],
+        cluster=contest.cluster,
+    )
+
+
+_SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
+
+
+def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
+    """Return contests from the side of one of the two systems; those of a row of the data are one cluster."""
+    rows = []
+    for contest in contests:
+        score = contest.score_of(system)
+        question: QuestionName = (contest.instance, contest.first, contest.second)
+        selected = None if score is None else _SIDES[side_of(score)]
+        rows.append(Outcome(contest.instance, (question,), score, selected, cluster=contest.cluster))
+    return Outcomes(system, name, tuple(rows), (0.0, 1.0), tuple(_SIDES.values()), tuple(_SIDES))
+
+
+def _systems_table(table: WinrateAnalysis) -> TextTable:
+    level, ranking = format_level(table.parameters["level"]), table.ranking
+    columns = (
+        Column(
+            f"{'' if ranking.balanced else 'raw '}{table.rate_name} [{level}]",
+            lambda one: format_score(one.winrate, one.unscored_bounds),
+        ),
+        *(() if ranking.balanced else (Column(f"against all [{level}]", "field_winrate"),)),
+        Column("rank", lambda one: f"{one.rank} [{one.rank_low}, {one.rank_high}]" if one.rank else MISSING),
+        Column("strength", "strength", optional=ranking.anytime),
+        Column("at equal length", "length_controlled_winrate", optional=ranking.anytime),
+        Column("contests", "contests"),
+        Column("ties", "ties"),
+        Column("no score", "num_unscored"),
+        UNSCORED_VOTES,
+        Column("length", lambda one: format_count(table.mean_lengths[one.system])),
+    )
+    title = (
+        f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
+        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
+    )
+    by_name = {(one.system,): one for one in table.ranked}
+    return measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
+
+
+def _matrix_table(table: WinrateAnalysis) -> TextTable:
+    """Return the winrate of the row's system against the column's, best first; its bounds if these lead."""
+    cells = {
+        of: format_bounds(one.bounds.low, one.bounds.high) if one.bounds else format_number(one.estimate)
+        for of, one in table.head_to_head.items()
+    }
+    systems = [entry.system for entry in table.ranking.systems]
+    return TextTable(
+        kind="matrix",
+        title=f"{table.rate_name.capitalize()} of the row's system against the column's",
+        headers=("", *systems),
+        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
+    )
+
+
+def _pairs_table(table: WinrateAnalysis) -> TextTable:
+    """Return the table of every two systems: head to head, and the difference of their winrates or strengths.
+
+    Where all holds at any time, there is head to head alone, and what is decided.
+    """
+    ranking, rate_name, level = table.ranking, table.rate_name, format_level(table.ranking.level)
+    decided = table.decisions if ranking.anytime else {}
+
+    def head_to_head(pair: PairComparison) -> str:
+        found = table.head_to_head[pair.first, pair.second]
+        return format_score(pair.win_rate, found.bounds)
+
+    def p_value(test: DifferenceTest | None) -> str:
+        return format_p_value(None if test is None else test.adjusted_p_value)
+
+    def decision(pair: PairComparison) -> str:
+        known = decided.get((pair.first, pair.second))
+        if known is None:
+            return MISSING
+        return f"{'after' if known.decided else 'not after'} {format_count(known.prompts, 'prompt')}"
+
+    title = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
+    columns = [
+        Column("contests", "contests"),
+        Column(f"head to head [{level}]", head_to_head),
+        Column("p", lambda pair: p_value(pair.win_rate_test)),
+    ]
+    if ranking.anytime:
+        title += " (p corrected by Holm; all holds at any time)"
+        columns.append(Column("decided", decision))
+    else:
+        title += (
+            f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
+            if ranking.balanced
+            else ", and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
+        )
+        header = "difference" if ranking.balanced else "difference of strengths"
+        columns.append(Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)))
+        columns.append(Column("p", lambda pair: p_value(pair.difference_test)))
+    pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
+    return measures_table(title, ("systems",), pairs, columns, kind="pairs")
+
+
+def _asked(table: WinrateAnalysis) -> int:
+    """Return the number of prompts that were asked: all, or fewer if the comparison stopped early."""
+    instances = {entry.instance for entry in table.entries}
+    return len(instances) if table.parameters.get("stop") else table.parameters["n"]
+
+
+def _of_all(some: int, total: int, noun: str) -> str:
+    return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
+
+
+def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
+    ranking, summary = table.ranking, table.summary
+    notes = [*_anytime_notes(table)]
+    davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
+    notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
+    if ranking.length_controlled is not None and ranking.length_controlled.reason is None:
+        notes.append(
+            "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
+            "with length too, so that a system whose responses are longer for saying more is held back."
+        )
+    if table.reduction != "win_rate":
+        notes.append(
+            "Winrates, and differences, ranks and groups of them, weigh a win by its grade, and so do circles; "
+            "everything else counts every contest once."
+        )
+    if (agreement := table.gold_agreement()) is not None:
+        notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
+    notes += unscored_note(table.unscored_counts)
+    if summary.num_unscored:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
+        notes.append(f"Contests without a score: {reasons}.")
+    bounds = "; ".join(
+        f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
+        for one in summary.systems
+        if one.winrate_if_unscored_0 != one.winrate_if_unscored_1
+    )
+    if bounds:
+        notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
+    if leading := unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems}):
+        notes += [*leading, "All other numbers rest on the scored votes, and would change with the rest."]
+    notes += [*readings_note([summary.readings]), *early_stop_note(table.parameters)]
+    return (*notes, *baseline_note(table.parameters["judges"]))
+
+
+def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
+    """Give notes on when the comparison was decided, and which numbers are valid at any time."""
+    if not table.ranking.anytime:
+        return
+    if table.parameters.get("stop"):
+        known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
+        after = [one.prompts for one in known if one.decided]
+        prompts = " to ".join(format_count(each) for each in sorted({min(after), max(after)})) if after else ""
+        decided = f"Decided after {prompts}"
+        if not after:
+            decided = f"Not decided after {format_count(asked)}"
+        elif len(known) > 1:
+            decided = f"{_of_all(len(after), len(known), 'pair')} decided, after {prompts}"
+        rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
+        leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
+        yield (
+            f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is "
+            f"ever decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all "
+            f"looks and pairs.{leans}"
+        )
+    yield (
+        "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
+        "of clusters of them. A winrate is the mean of those against each of the others. Strengths, the position "
+        "advantage and winrates at equal length are left out: their intervals would be those of a sample of a fixed "
+        "size."
+    )
+
+
+def ranking_notes(ranking: Ranking) -> Iterator[str]:
+    """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
+    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    if isinstance(position, Interval):
+        yield (
+            f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
+            "contests (Davidson and Beaver's model)."
+        )
+    elif not ranking.anytime:
+        yield f"Position advantage: no estimate, since {position.reason}."
+    how = "Holm" if ranking.balanced else "Holm, strengths"
+    alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
+    if alike:
+        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+    else:
+        yield f"All systems can be told apart at the {level} level ({how})."
+    if cycles.triples:
+        found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
+        prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
+        yield f"Preferences in a circle: {found}{'' if cycles.prompt_rate is None else prompts}."
+    if ranking.anytime:
+        yield from _missing_notes("rank", ranking)
+        return
+    yield from _missing_notes("strength", ranking)
+    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
+        yield f"No length-controlled winrates: {ranking.length_controlled.reason}."
+    if not ranking.balanced:
+        added = (
+            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
+            "contest a strength was added, half won by each side."
+        )
+        yield (
+            "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
+            "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model "
+            f"of strengths expects against all the other systems.{added if ranking.contests_added else ''}"
+        )
+        yield from _missing_notes("rank", ranking)
+
+
+def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
+    """Give notes on the systems without a rank or strength, for each reason."""
+    lacking: dict[str, list[str]] = {}
+    for entry in ranking.systems:
+        if isinstance(value := getattr(entry, name), Missing):
+            lacking.setdefault(value.reason, []).append(entry.system)
+    yield from (f"No {name} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
+
+
+def _order_note(table: WinrateAnalysis) -> str:
+    summary, position = table.summary, table.summary.position
+    if isinstance(position, Missing) or not summary.positional_bias:
+        return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
+    note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
+    if position.p_value is not None:
+        note += f"; of {format_count(position.n_inconsistent)} such changes of one judge the first place gains from "
+        note += f"{format_share(position.first_shown_share)} ({state_p_value(position.p_value)})"
+    if table.parameters["on_position_bias"] == "first":
+        note += (
+            ". Winrates, and ranks and tests of them, take the first order alone (on_position_bias='first'); "
+            "strengths, and ranks and tests of them, come from the votes in all orders, less what the position does"
+        )
+    return note + "."

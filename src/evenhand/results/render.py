@@ -1,9 +1,9 @@
 """The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV.
 
 A terminal, a viewer or a spreadsheet shows any control character or markup of a name, a label or a reply, and does not
-obey it. In a terminal no number is cut or wrapped. A table that is too wide changes in this order: headers and texts
-wrap; names are shortened in the middle, with a legend; columns move to further tables, which repeat the names of the
-rows; and if a number has no room next to a name, each row becomes a list. A number wider than the terminal stays whole.
+obey it. In a terminal no number is cut or wrapped. A table that is too wide changes in this order: headers, names and
+texts wrap; columns move to further tables, which repeat the names of the rows; and if a number has no room next to a
+name, each row becomes a list. A number wider than the terminal stays whole.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, count
 from typing import Final, Self
 
 from rich import box
@@ -114,43 +114,30 @@ class TextTable:
             width: In cells; by default what :func:`~evenhand.results.render.terminal_width` finds.
         """
         width = width or terminal_width()
-        laid = fit(self.headers, self.rows, self.naming, width)
-        legend = tuple(f"{short} = {name}" for name, short in laid.legend.items())
         text = io.StringIO()  # and not the terminal, which may be gone
-        widest = max((part.width for part in laid.parts), default=0)
         terminal = Console(force_jupyter=False).is_terminal  # a notebook would be shown each part, and get no text
-        room = max(width, widest)
-        console = Console(file=text, width=room, highlight=False, force_terminal=terminal, force_jupyter=False)
-        _print_lines(console, self.title, width, style="bold")
-        for number, part in enumerate(laid.parts, start=1):
+        console = Console(file=text, width=_ANY_WIDTH, highlight=False, force_terminal=terminal, force_jupyter=False)
+
+        def show(line: str, style: str = "") -> None:
+            console.print(Text("\n".join(wrapped(line, width)), style=style), soft_wrap=True)
+
+        show(self.title, "bold")
+        parts = _parts(self, width)
+        for number, part in enumerate(parts, start=1):
             if number > 1:
-                _print_lines(
-                    console, f"The same rows, further columns ({number} of {len(laid.parts)})", width, style="bold"
-                )
-            console.print(_boxed(part))
-        for lines in laid.lists:
+                show(f"The same rows, further columns ({number} of {len(parts)})", "bold")
+            console.print(_boxed(part, width))
+        for row in () if parts else self.rows:
+            lines = _list(self.headers, row, self.naming, width)
             console.print(Text("\n".join(["", *lines])), soft_wrap=True)
-        for note in (*([""] if laid.lists else []), *legend, *self.notes):
-            _print_lines(console, note, width)
+        for note in (*(() if parts else [""]), *self.notes):
+            show(note)
         return text.getvalue()
 
 
 def _html_cell(cell: str) -> str:
     opening = '<td class="text">' if len(cell) > _LONG_CELL else "<td>"
     return f"{opening}{html.escape(cell)}</td>"
-
-
-def _print_lines(console: Console, text: str, width: int, *, style: str = "") -> None:
-    console.print(Text("\n".join(wrapped(text, width)), style=style), soft_wrap=True)
-
-
-def _boxed(part: Part) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, (header, width) in enumerate(zip(part.headers, part.widths, strict=True)):
-        table.add_column(Text(header), justify="left" if place == 0 else "right", width=width, no_wrap=True)
-    for row in part.rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
@@ -342,17 +329,12 @@ def _latex_row(cells: Iterable[str]) -> str:
 UNBOUND_WIDTH = 120
 """The width of lines without a terminal, if ``COLUMNS`` is not set."""
 
-PAIR = " – "
-"""The sign between two names in one cell; each name is shortened for itself."""
-
 _LEAST_WIDTH: Final = 20
+_ANY_WIDTH: Final = 10**5  # of the console: lines are wrapped here
 _GAP: Final = 3  # between two columns
 _EDGES: Final = 2
-_TEXT: Final = 20  # so narrow a text may be wrapped, and no narrower
-_HEAD: Final = 12  # so narrow a word of a head may be folded
-_NAME_IN_ONE_TABLE: Final = 20  # shorter names than this, and the columns part first
-_NAME_IN_PARTS: Final = 14  # shorter names than this, and there are more tables
-_SHORTEST_NAME: Final = 8
+_TEXT: Final = 20  # the least width at which a text is wrapped
+_HEAD: Final = 12  # the least width at which the words of a header and of a name are folded
 _ENDS: Final = (0.4, 0.2, 0.6)  # shares of a shortened name that are its end, tried until no two names look the same
 
 _NUMBER: Final = r"[-+−]?\$?(?:\d[\d,]*(?:\.\d+)?|∞)"
@@ -401,23 +383,12 @@ def _cut(line: str, fits: int) -> int:
     """Return the place to break a line if ``fits`` signs fit."""
     window = line[: fits + _LONGEST_PHRASE]
     whole = {place for found in _UNBROKEN.finditer(window) for place in range(found.start() + 1, found.end())}
-    for allowed in (_after_space, _after_sign, _within_word):
-        for place in range(fits, 0, -1):
-            if place not in whole and allowed(line, place):
-                return place
-    return next((place for place in range(fits + 1, len(window)) if place not in whole), len(line))
-
-
-def _after_space(line: str, place: int) -> bool:
-    return line[place] == " " and bool(line[:place].strip())
-
-
-def _after_sign(line: str, place: int) -> bool:
-    return line[place - 1] in "-_/.:,;=" and line[place] != " "
-
-
-def _within_word(line: str, place: int) -> bool:
-    return cell_len(line[place]) > 0 and line[place - 1] != "\u200d" and bool(line[:place].strip())
+    places = [place for place in range(fits, 0, -1) if place not in whole and line[:place].strip()]
+    spaces = (place for place in places if line[place] == " ")
+    signs = (place for place in places if line[place - 1] in "-_/.:,;=" and line[place] != " ")
+    within_words = (place for place in places if cell_len(line[place]) > 0 and line[place - 1] != "\u200d")
+    beyond = (place for place in range(fits + 1, len(window)) if place not in whole)
+    return next(chain(spaces, signs, within_words, beyond), len(line))
 
 
 def _prefix(text: str, width: int) -> int:
@@ -466,110 +437,36 @@ def _middle_left_out(name: str, width: int, end: float, sign: str = "…") -> st
     return name[: _prefix(name, room - last)] + sign + backwards[: _prefix(backwards, last)][::-1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _FittedColumn:
     """A column with the widths that it needs.
 
     Attributes:
         header: The header of the column.
         cells: The cells of the column.
-        names: Whether its cells are names, which are shortened and do not wrap.
-        widest: The width at which nothing wraps.
-        narrowest: The width below which it cannot go while names are whole.
+        names: Whether its cells are names, which are folded like the words of a header.
     """
 
     header: str
     cells: tuple[str, ...]
     names: bool
-    widest: int = field(init=False)
-    narrowest: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        head = _narrowest(self.header, _HEAD)
-        cells = max(map(cell_len, self.cells), default=0)
-        folded = max((cell_len(line) for cell in self.cells for line in self.lines(cell, _TEXT)), default=0)
-        object.__setattr__(self, "widest", max(cells, *map(cell_len, self.header.split("\n"))))
-        object.__setattr__(self, "narrowest", max(head, folded))
+    @cached_property
+    def widest(self) -> int:
+        """The width at which nothing wraps."""
+        return max(map(cell_len, (*self.cells, *self.header.split("\n"))))
+
+    @cached_property
+    def narrowest(self) -> int:
+        """The least width: the header is folded no further, and no number is cut."""
+        least = _HEAD if self.names else _TEXT
+        cells = max((cell_len(line) for cell in self.cells for line in self.lines(cell, least)), default=0)
+        word = max(map(cell_len, self.header.split()), default=0)
+        return max(cells, *map(cell_len, wrapped(self.header, min(max(word, 1), _HEAD))))
 
     def lines(self, cell: str, width: int) -> list[str]:
-        """Wrap a cell at a width; a number or a name stays in one line."""
-        return [cell] if self.names or _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some columns of a table, as wide as they will be.
-
-    Attributes:
-        widths: The width of each column.
-        headers: The header of each column, with its lines.
-        rows: Cells with their lines.
-    """
-
-    widths: tuple[int, ...]
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def width(self) -> int:
-        """The width of the whole."""
-        return _needed(self.widths)
-
-
-@dataclass(frozen=True, slots=True)
-class FittedTable:
-    """A table as it fits.
-
-    Attributes:
-        parts: The columns, side by side; none if each row is a list.
-        lists: A list of lines for each row, if no table fits.
-        legend: Name -> its short form.
-    """
-
-    parts: tuple[Part, ...]
-    lists: tuple[tuple[str, ...], ...] = ()
-    legend: Mapping[str, str] = field(default_factory=dict)
-
-
-def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, width: int) -> FittedTable:
-    """Lay out a table in ``width`` cells.
-
-    Args:
-        headers: One per column.
-        rows: The rows, as wide as the headers.
-        naming: The number of columns that name a row: these are repeated, and their names shortened.
-        width: The width of the terminal.
-    """
-    cells = list(zip(*rows, strict=True)) or [()] * len(headers)
-    columns = [
-        _FittedColumn(header, tuple(own), place < naming and _are_names(own))
-        for place, (header, own) in enumerate(zip(headers, cells, strict=True))
-    ]
-    names, values = columns[:naming], columns[naming:]
-    if _needed(each.narrowest for each in columns) <= width:
-        return FittedTable((_part(columns, width),))
-    known = [name for column in names if column.names for cell in column.cells for name in cell.split(PAIR)]
-    longest = max(map(cell_len, known), default=0)
-
-    def shown(limit: int) -> list[_FittedColumn]:
-        legend = shortened(known, limit)
-        return [_with_short_names(each, legend) if each.names else each for each in names]
-
-    def parts(limit: int) -> list[list[_FittedColumn]]:
-        return _parted(shown(limit), values, width)
-
-    limit = _greatest(lambda limit: len(parts(limit)) == 1, _NAME_IN_ONE_TABLE, longest)
-    if limit is None:
-        fewest = len(parts(_NAME_IN_PARTS)) or len(parts(_SHORTEST_NAME))
-        limit = _greatest(lambda limit: 0 < len(parts(limit)) <= fewest, _SHORTEST_NAME, max(longest, _SHORTEST_NAME))
-    if limit is not None and (fitting := parts(limit)):
-        return FittedTable(tuple(_part(some, width) for some in fitting), legend=shortened(known, limit))
-    return FittedTable((), tuple(tuple(_list(headers, row, naming, width)) for row in rows))
-
-
-def _are_names(cells: Iterable[str]) -> bool:
-    """Return whether cells are names, each of one word, or pairs of these."""
-    return not any(" " in cell.replace(PAIR, "") for cell in cells)
+        """Wrap a cell at a width; a number stays in one line."""
+        return [cell] if not self.names and _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width)
 
 
 def _needed(widths: Iterable[int]) -> int:
@@ -577,46 +474,40 @@ def _needed(widths: Iterable[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1) + _EDGES
 
 
-def _greatest(fits: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return the greatest number from ``least`` to ``most`` that fits, if every smaller number fits too."""
-    place = bisect_left(range(least, most + 1), True, key=lambda number: not fits(number))
-    return least + place - 1 if place else None
-
-
-def _with_short_names(column: _FittedColumn, legend: Mapping[str, str]) -> _FittedColumn:
-    return replace(column, cells=tuple(_short(cell, legend) for cell in column.cells))
-
-
-def _short(cell: str, legend: Mapping[str, str]) -> str:
-    return PAIR.join(legend.get(name, name) for name in cell.split(PAIR))
-
-
-def _parted(names: Sequence[_FittedColumn], values: Sequence[_FittedColumn], width: int) -> list[list[_FittedColumn]]:
-    """Divide columns into tables that fit with the names, in their order; empty if a column does not fit."""
-    parts = [[*names]]
-    for value in values:
-        if len(parts[-1]) > len(names) and _needed(each.narrowest for each in (*parts[-1], value)) > width:
-            parts.append([*names])
-        parts[-1].append(value)
+def _parts(table: TextTable, width: int) -> list[list[_FittedColumn]]:
+    """Divide a table into tables that fit, each with the names of the rows; empty if a column does not fit."""
+    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.headers)
+    columns = [
+        _FittedColumn(header, tuple(own), place < table.naming)
+        for place, (header, own) in enumerate(zip(table.headers, cells, strict=True))
+    ]
+    parts = [columns[: table.naming]]
+    for column in columns[table.naming :]:
+        if len(parts[-1]) > table.naming and _needed(each.narrowest for each in (*parts[-1], column)) > width:
+            parts.append(columns[: table.naming])
+        parts[-1].append(column)
     return parts if all(_needed(each.narrowest for each in part) <= width for part in parts) else []
 
 
-def _part(columns: Sequence[_FittedColumn], width: int) -> Part:
-    """Return the columns as wide as there is room: the widest are narrowed first."""
-    widest = max(each.widest for each in columns)
+def _boxed(columns: Sequence[_FittedColumn], width: int) -> Table:
+    """Return the columns as wide as there is room: the widest are narrowed first, and names only if all else is."""
+    least = [each.widest if each.names else each.narrowest for each in columns]
+    if _needed(least) > width:
+        least = [each.narrowest for each in columns]
     widths = [each.widest for each in columns]
+    widest = max(widths)
     while _needed(widths) > width and widest:
         widest -= 1
-        widths = [min(each.widest, max(each.narrowest, widest)) for each in columns]
-    headers = tuple("\n".join(wrapped(each.header, own)) for each, own in zip(columns, widths, strict=True))
-    cells = [
-        ["\n".join(each.lines(cell, own)) for cell in each.cells] for each, own in zip(columns, widths, strict=True)
-    ]
-    widths = [
-        max(cell_len(line) for text in (header, *own) for line in text.split("\n"))
-        for header, own in zip(headers, cells, strict=True)
-    ]
-    return Part(tuple(widths), headers, tuple(zip(*cells, strict=True)))
+        widths = [min(each.widest, max(own, widest)) for each, own in zip(columns, least, strict=True)]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    cells = []
+    for place, (column, most) in enumerate(zip(columns, widths, strict=True)):
+        header = Text("\n".join(wrapped(column.header, most)))
+        cells.append([Text("\n".join(column.lines(cell, most))) for cell in column.cells])
+        table.add_column(header, justify="left" if place == 0 else "right", no_wrap=True)
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
+    return table
 
 
 def _list(headers: Sequence[str], row: Sequence[str], naming: int, width: int) -> Iterator[str]:

@@ -33,7 +33,7 @@ from evenhand.results.made_by import (
     run_yaml,
     write_run,
 )
-from evenhand.results.measures import Finding, QuestionName, plain, unscored_findings
+from evenhand.results.measures import Measure, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import InMemory, OnDisk, Stored, read, reading, write
@@ -158,7 +158,7 @@ class Results(PrintedTables):
     def __repr__(self) -> str:
         return f"<Results: {format_count(len(self))} {self.analysis.holds}>\n{self}"
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
         The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all

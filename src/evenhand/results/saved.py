@@ -307,14 +307,42 @@ def _check_depth(value: Any) -> None:  # noqa: ANN401 - JSON
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
 """The parameters that differ from part to part."""
 
-_OF_RUN: Final = ("evenhand", "about", "systems", "criteria", "criterion", "rubric")
-"""The keys of headers that describe the run; the others, but for the parameters, summarize a part."""
+_JUDGED: Final = ("systems", "criteria", "criterion", "rubric", "checklists")
+"""The keys of headers that say what was judged."""
 
-OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
+_OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "checklist": {"checklists": "checklist"},
     "mode_results": {"criteria": "criterion"},
 }
 """Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
+
+_LONGEST: Final = 200
+"""The most characters of a value in a message."""
+
+
+def run_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the headers of all parts of a run have in common: what was judged and how, by name."""
+    found = header["parameters"]
+    by_row = found.get("checklist_field") or found.get("rubric_field")
+    own = _OWN_LISTS.get(header["evenhand"], {}) if by_row else {}
+    common = {
+        "kind of result": header["evenhand"],
+        **{name: header[name] for name in _JUDGED if name in header and name not in own},
+        **{name: value for name, value in found.items() if name not in {*OF_ROWS, "grid", "flow"}},
+        **found.get("grid", {}),
+        **found.get("flow", {}),
+    }
+    return {name: value for name, value in common.items() if name != "include_prompts_in_result"}
+
+
+def difference_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> str | None:
+    """Say what differs between two runs, as :func:`run_of` describes them; None if nothing does."""
+    for name in {**here, **there}:
+        if there.get(name) != here.get(name):
+            values = [repr(each.get(name)) for each in (there, here)]
+            one, other = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in values)
+            return f"{name} is {one} there and {other} here"
+    return None
 
 
 @dataclass(frozen=True)
@@ -389,23 +417,20 @@ class OnDisk:
             )
         found.sort(key=lambda each: each[1].get("first", 0))
         paths, headers = zip(*found, strict=True)
-        lists: dict[str, list[Any]] = {}
-        run: dict[str, Any] = {}
+        first, lists = headers[0], {}
         for path, header in found:
-            own = OWN_LISTS.get(header["evenhand"], {}).keys() & header.keys()
-            of_run: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header and name not in own}
-            of_run["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
-            run = run or of_run
-            _check_same(run, of_run, path, paths[0])
-            for name in own:
-                entries = {digest(each): each for each in (*lists.get(name, []), *header[name])}
-                lists[name] = lists[name] if lists.get(name) == header[name] else list(entries.values())
-        of_rows = [{name: each for name, each in header["parameters"].items() if name in OF_ROWS} for header in headers]
-        parameters = {**joined(of_rows), **run["parameters"]}
-        ends = list(accumulate(each["n"] for each in of_rows))
+            if difference := difference_of(run_of(first), run_of(header)):
+                raise InvalidInputError(
+                    f"{str(path)!r} is of another run than {str(paths[0])!r}: {difference}; a folder holds the "
+                    "parts of one run"
+                )
+        for name in _OWN_LISTS.get(first["evenhand"], {}).keys() & first.keys():
+            lists[name] = list({digest(each): each for header in headers for each in header[name]}.values())
+        parameters = {**first["parameters"], **joined([header["parameters"] for header in headers])}
+        ends = list(accumulate(header["parameters"]["n"] for header in headers))
         _check_ids(parameters.get("ids", ()), ends, paths)
         sizes = tuple(header["rows"] for header in headers)
-        whole = {**run, "run": headers[0].get("run"), **lists, "rows": sum(sizes), "parameters": parameters}
+        whole = {**first, **lists, "rows": sum(sizes), "parameters": parameters}
         return cls(paths, whole, (0, *ends[:-1]), tuple(header.get("first", 0) for header in headers), sizes)
 
     @property
@@ -431,7 +456,7 @@ class OnDisk:
     def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a cell is about, with the numbers of its row and of its criterion in the whole run."""
         found = {**about, "instance": about["instance"] + self.firsts[number]}
-        for name, column in OWN_LISTS.get(self.header["evenhand"], {}).items():
+        for name, column in _OWN_LISTS.get(self.header["evenhand"], {}).items():
             if column in about and header.get(name) != self.header.get(name):
                 found[column] = self.header[name].index(header[name][about[column]])
         return found
@@ -491,18 +516,6 @@ class OnDisk:
         return sum(self.sizes) if self.kept is None else sum(int(each.sum()) for each in self.kept)
 
 
-def _check_same(run: Mapping[str, Any], other: Mapping[str, Any], path: Path, first: Path) -> None:
-    for name, value in other.items():
-        if run[name] != value:
-            differs = name
-            if name == "parameters":
-                differs = next(each for each in {**value, **run[name]} if value.get(each) != run[name].get(each))
-            raise InvalidInputError(
-                f"{str(path)!r} is of another run than {str(first)!r}: they differ in {differs!r}; a folder holds the "
-                "parts of one run"
-            )
-
-
 def _check_ids(ids: Sequence[str], ends: Sequence[int], paths: Sequence[Path]) -> None:
     """Check that no row is counted twice, as where a part was copied."""
     if len(set(ids)) < len(ids):
@@ -518,7 +531,7 @@ def _check_ids(ids: Sequence[str], ends: Sequence[int], paths: Sequence[Path]) -
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join the parameters of parts that describe their rows, for all rows."""
     first = parts[0]
-    found = {**first, "n": sum(each["n"] for each in parts)}
+    found: dict[str, Any] = {"n": sum(each["n"] for each in parts)}
     if "ids" in first:
         found["ids"] = [name for each in parts for name in each["ids"]]
     if "groups" in first:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -66,27 +66,6 @@ def item_rest_correlations(
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveJudges:
-    """Of errors, how many independent judges a panel is worth; of scores, how many votes do not repeat each other.
-
-    Attributes:
-        effective: k / (1 + (k - 1) max(rho, 0)), in [1, k].
-        mean_correlation: rho, with its sign.
-        n_judges: Judges in the input.
-        n_used: k: judges that have a correlation with another one.
-        n_pairs: Pairs of judges that rho is the mean of.
-        n_undefined_pairs: Pairs without a correlation: a judge that does not vary, or too few shared instances.
-    """
-
-    effective: Interval
-    mean_correlation: Interval
-    n_judges: int
-    n_used: int
-    n_pairs: int
-    n_undefined_pairs: int
-
-
 def effective_judges(
     values: ArrayLike,
     reference: ArrayLike | None = None,
@@ -94,7 +73,7 @@ def effective_judges(
     level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-) -> EffectiveJudges:
+) -> tuple[Interval, Interval]:
     r"""Compute the number of independent judges whose mean varies as much as the mean of this panel.
 
     The mean of k votes of equal variance :math:`\sigma^2` and mean correlation :math:`\rho` has the variance
@@ -111,7 +90,7 @@ def effective_judges(
     reference``: then :math:`k_e` is the worth of the panel against chance errors, as in the studies of judge panels.
 
     **Negative correlation** counts as 0: with few instances it is mostly noise, and no panel is called worth more
-    than its judges. ``mean_correlation`` keeps the sign. **Degenerate judges**: a pair without a correlation (one of
+    than its judges. The correlation keeps its sign. **Degenerate judges**: a pair without a correlation (one of
     the two does not vary over the shared instances, or there are fewer than three) is left out of the mean; a judge
     without any correlation is left out of k, for a constant vote adds nothing. **Missing votes** are left out
     pair by pair; nothing is filled in.
@@ -127,6 +106,9 @@ def effective_judges(
         resamples: Draws for the intervals.
         seed: The seed of the draws.
 
+    Returns:
+        The number, in [1, k], and the mean correlation.
+
     Raises:
         EstimationError: Fewer than two judges, or no pair of them has a correlation.
 
@@ -135,8 +117,8 @@ def effective_judges(
 
     Two judges with the correlation 0.8 (means 2.5, sums of squares 5 and 5, of products 4): 2 / (1 + 0.8).
 
-    >>> found = effective_judges([[1, 2], [2, 1], [3, 3], [4, 4]])
-    >>> round(found.mean_correlation.estimate, 4), round(found.effective.estimate, 4)
+    >>> effective, correlation = effective_judges([[1, 2], [2, 1], [3, 3], [4, 4]])
+    >>> round(correlation.estimate, 4), round(effective.estimate, 4)
     (0.8, 1.1111)
     """
     table = np.asarray(values, dtype=float)
@@ -147,8 +129,7 @@ def effective_judges(
         raise EstimationError(
             f"the effective number of judges is undefined for {n_judges} judge(s); it compares judges"
         )
-    every = list(combinations(range(n_judges), 2))
-    pairs = [pair for pair in every if _has_correlation(table[:, pair])]
+    pairs = [pair for pair in combinations(range(n_judges), 2) if _has_correlation(table[:, pair])]
     if not pairs:
         raise EstimationError(
             "the effective number of judges is undefined: no two judges vary over three instances that both scored"
@@ -168,14 +149,7 @@ def effective_judges(
     )
     k = len({judge for pair in pairs for judge in pair})
     worth, low, high = (k / (1 + (k - 1) * max(rho, 0.0)) for rho in (found.estimate, found.high, found.low))
-    return EffectiveJudges(
-        effective=replace(found, estimate=worth, low=low, high=high, standard_error=None),
-        mean_correlation=found,
-        n_judges=n_judges,
-        n_used=k,
-        n_pairs=len(pairs),
-        n_undefined_pairs=len(every) - len(pairs),
-    )
+    return replace(found, estimate=worth, low=low, high=high, standard_error=None), found
 
 
 def _has_correlation(pair: FloatArray) -> bool:
