@@ -393,7 +393,7 @@ def test_bad_input_is_one_message_and_exit_code_2_before_the_first_call(verb, ar
         ("empty.jsonl", "\n", "is empty"),
         ("ragged.csv", "question,answer\nq\n", "in line 2"),
         ("table.parquet", "no parquet", "not a Parquet file"),
-        ("table.xlsx", "", "'.xlsx'"),
+        ("table.xlsx", "", "table.xlsx"),
         ("nothing.jsonl", None, "there is no file"),
     ],
 )
