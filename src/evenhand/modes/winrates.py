@@ -21,8 +21,6 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judge_reliability.against_people import JudgedRow, Scale
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
@@ -880,16 +878,6 @@ class WinrateAnalysis(Analysis):
         hits = [float((each.winner or TIE) == each.gold) for each in labelled]
         return mean_intervals(hits, level=self._level.over(cluster_numbers(labelled)))[0] if hits else None
 
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return which side of each contest is better, for a comparison with people; the score is 1 for the first."""
-        del criterion, numbers
-        sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
-        rows = [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}]
-        scale = Categories(self.criterion, (sides[0], sides[1])).scale
-        return rows, scale, f"{self.criterion.name}: {', '.join(self.parameters['judges'])}"
-
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules, without a call.
 
@@ -966,21 +954,6 @@ class WinrateAnalysis(Analysis):
                 "assessment": verdict.assessment,
             }
             yield with_votes(record, [verdict], votes=votes)
-
-
-def _judged_contest(contest: Contest) -> JudgedRow:
-    """Return the side that the verdict prefers, and the side that a person prefers."""
-    sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
-    right = None if contest.gold is None else sides[contest.gold]
-    return JudgedRow(
-        instance=contest.instance,
-        system=None,
-        selected=None if contest.score is None else sides[contest.winner or TIE],
-        score=contest.score,
-        gold_label=right,
-        gold_score=None if right is None else SIDE_SCORES[right],
-        cluster=contest.cluster,
-    )
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
