@@ -7,7 +7,8 @@ import pytest
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.numbers import Missing
-from evenhand.scoring import count_readings, summarize
+from evenhand.results.vote_columns import VoteColumns
+from evenhand.scoring import summarize
 from evenhand.votes import Match, Usage, Vote
 
 LEVELS = Criterion(
@@ -171,5 +172,13 @@ def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
     unscored = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
     recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
     votes = [read_as("exact"), read_as("exact"), read_as("json"), unscored, recorded]
-    assert count_readings(votes) == {"exact": 2, "normalized": 0, "near": 0, "json": 1, "tag": 0, "line": 0}
-    assert count_readings([unscored, recorded]) == {}
+    readings = VoteColumns.of([votes]).readings()
+    assert readings == {
+        "exact": 2,
+        "normalized": 0,
+        "near": 0,
+        "json": 1,
+        "tag": 0,
+        "line": 0,
+    }
+    assert VoteColumns.of([[unscored, recorded]]).readings() == {}

@@ -337,7 +337,7 @@ def report(
         str | None,
         Parameter(
             help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, matrix, items, "
-            "levels, flips, agreement, gold or calibration, as far as the result has it; first is the first of them."
+            "levels, agreement or gold, as far as the result has it; first is the first of them."
         ),
     ] = None,
     data: Annotated[

@@ -21,8 +21,6 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judge_reliability.against_people import JudgedRow, Scale
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
@@ -880,23 +878,6 @@ class WinrateAnalysis(Analysis):
         labelled = [each for each in self.entries if each.gold is not None and each.score is not None]
         hits = [float((each.winner or TIE) == each.gold) for each in labelled]
         return mean_intervals(hits, level=self._level.over(cluster_numbers(labelled)))[0] if hits else None
-
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return which side of each contest is better, for a comparison with people; the score is 1 for the first."""
-        del criterion, numbers
-        sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
-        rows = []
-        for each in self.entries:
-            named: dict[str | None, int] = {each.first: FIRST, each.second: SECOND, TIE: NEITHER}
-            right = None if each.gold is None else named[each.gold]
-            selected = None if each.score is None else named[each.winner or TIE]
-            if system in {None, each.first, each.second}:
-                best = None if right is None else SIDE_SCORES[right]
-                rows.append(JudgedRow(each.instance, None, selected, each.score, right, best, each.cluster))
-        scale = Categories(self.criterion, (sides[0], sides[1])).scale
-        return rows, scale, f"{self.criterion.name}: {', '.join(self.parameters['judges'])}"
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules, without a call.
