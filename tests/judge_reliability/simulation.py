@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote

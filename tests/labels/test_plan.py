@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.labels.plan import power
 from evenhand.numbers import Missing
