@@ -161,7 +161,7 @@ def rival_cell(name: str, trouble: Trouble, folder: Path) -> Outcome:
     """The same as :func:`~tests.faults.cells.run_cell`, for another tool."""
     with JudgeServer(reply=reply_to_rival) as stranger, JudgeServer(reply=reply_to_rival) as server:
         for fault in trouble.at(stranger.base_url):
-            server.add_fault(fault)
+            server.faults.append(fault)
         first = run_rival(name, server, trouble, folder)
         seen = server.requests
         server.clear_faults()

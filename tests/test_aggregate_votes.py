@@ -1,23 +1,14 @@
 """Recorded votes and replies reduced to verdicts: rules, what stands for a vote, systems, and what results say."""
 
-import random
-import warnings
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import evenhand
-from evenhand.aggregation.verdict import RULES
 from evenhand.criteria import Criterion, Option
-from evenhand.data.rows import read_file
-from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, UnknownRuleError
+from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.functions import aggregate_votes, agreement, read_replies
-from evenhand.parsing import match_closest_option
 from evenhand.question import comparison_criterion
-from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import LEVELS, SAFE
 from tests.support.questions import QUALITY
-from tests.support.shared import shared_path
 
 ROWS = [
     {"gpt": "Excellent", "llama": "Good", "qwen": None, "human": "Excellent"},
@@ -91,40 +82,6 @@ def test_who_was_not_asked_neither_dissents_nor_abstains(named):
     assert [verdict.unscored_reason for verdict in table.verdicts] == [None, None, None, "not_asked"]
     assert (table.summary.num_votes, table.summary.num_abstentions) == (7, 1)
     assert table.summary.scores.agreement.estimate == pytest.approx(2.5 / 3)
-
-
-CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]
-SCORED = {"ordinal": 5, "binary": 2, "nominal": 3}
-
-
-def chosen(votes, criterion, rule, weights=None):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvenhandWarning)
-        table = aggregate_votes([{"votes": votes}], "votes", criterion, rule, weights, as_index=True)
-    (verdict,) = table.verdicts
-    return verdict.selected_index, verdict.aggregated_value, verdict.na, verdict.unscored_reason
-
-
-@pytest.mark.parametrize(("criterion", "rule"), CASES, ids=lambda case: getattr(case, "scale", case))
-@given(data=st.data())
-@settings(max_examples=15, deadline=None)
-def test_the_order_of_judges_scaled_weights_and_abstentions_change_no_choice(criterion, rule, data):
-    vote = st.integers(0, SCORED[criterion.scale] - 1)
-    votes = data.draw(st.lists(st.none() | vote, min_size=1, max_size=7))
-    assert chosen(votes, criterion, rule) == chosen(data.draw(st.permutations(votes)), criterion, rule)
-    weight = st.integers(1, 4) if rule in {"weighted", "weighted_mean", "weighted_mode"} else st.just(2)
-    weights = data.draw(st.lists(weight, min_size=len(votes), max_size=len(votes)))
-    scaled = chosen(votes, criterion, rule, [7.5 * weight for weight in weights])
-    index, value, *rest = chosen(votes, criterion, rule, weights)
-    assert (scaled[0], *scaled[2:]) == (index, *rest)
-    assert scaled[1] == pytest.approx(value)
-    silent = [None]
-    if rule == "absolute_majority":  # which counts those who abstain
-        silent, votes = [], [each for each in votes if each is not None] or [0]
-    assert chosen([*votes, *silent], criterion, rule) == chosen(votes, criterion, rule)
-    option = votes[0] or 0
-    unanimous = [option, *silent, *[option] * len(votes)]
-    assert chosen(unanimous, criterion, rule)[:2] == (option, criterion.options[option].value)
 
 
 def test_hand_worked():
@@ -219,12 +176,3 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 def test_replies_that_cannot_be_read_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         read_replies(REPLIES, criteria=QUALITY, **options)
-
-
-def test_recorded_judges_are_read_as_the_reader_reads_each_reply():
-    """Replies of MT-bench's judges, where the recorded data are at hand."""
-    sample = random.Random(0).sample(read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz")), 120)
-    options = tuple(Option(label=label, value=value) for label, value in (("A", 1.0), ("C", 0.5), ("B", 0.0)))
-    table = read_replies(sample, "text", Criterion(name="better", description="", options=options), cluster_field=False)
-    for row, verdict in zip(sample, table.verdicts, strict=True):
-        assert verdict.votes[0].match == match_closest_option(row["text"], ["A", "C", "B"])

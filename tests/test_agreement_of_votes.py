@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 
-import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
@@ -70,42 +69,6 @@ def test_the_published_kappas_of_pandalms_people_recompute():
         first, second = ([row["humans"][place] for row in rows] for place in places)
         assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
         assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
-
-
-def test_every_number_beside_other_libraries():
-    generator = np.random.default_rng(1)
-    truth = generator.integers(4, size=60)
-    columns = {name: np.clip(truth + generator.integers(-1, 2, size=60), 0, 3) for name in ("a", "b", "c")}
-    given = {"gold": truth, **columns}
-    rows = [
-        {"gold": int(truth[row]), **{name: int(votes[row]) for name, votes in columns.items()}} for row in range(60)
-    ]
-    table = agreement(rows, ["a", "b", "c"], LEVELS, gold_fields="gold", as_index=True)
-    assert [(pair.first, pair.second) for pair in table.pairs] == [
-        ("gold", "a"),
-        ("gold", "b"),
-        ("gold", "c"),
-        ("a", "b"),
-        ("a", "c"),
-        ("b", "c"),
-    ]
-    for pair in table.pairs:
-        first, second = given[pair.first], given[pair.second]
-        assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
-        assert pair.adjacent_accuracy.estimate == pytest.approx(np.mean(np.abs(first - second) <= 1))
-        assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
-        weighted = cohen_kappa_score(first, second, weights="quadratic", labels=range(5))
-        assert pair.quadratic_weighted_kappa.estimate == pytest.approx(weighted)
-        for measure in (pair.accuracy, pair.cohen_kappa, pair.quadratic_weighted_kappa):
-            assert measure.low < measure.estimate < measure.high
-    panels = {panel.name: panel.krippendorff_alpha.estimate for panel in table.panels}
-    judges = np.stack(list(columns.values()))
-    assert panels == pytest.approx(
-        {
-            "judges": krippendorff.alpha(judges, level_of_measurement="ordinal"),
-            "judges and humans": krippendorff.alpha(np.vstack([judges, truth]), level_of_measurement="ordinal"),
-        }
-    )
 
 
 @pytest.mark.parametrize(

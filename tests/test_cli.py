@@ -32,7 +32,6 @@ ROOT = Path(__file__).resolve().parents[1]
 BASELINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
 RELEVANCE = ["--criteria", "criteria.evenhand.direct.relevance"]
 QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
-SUMMARIES = "rubrics.evenhand.summarization"
 BOTH = ["--response-fields", "answer,other"]
 SHOWN = ["--response-fields", "answer", "--context-fields", "question"]
 ROWS = [

@@ -82,10 +82,6 @@ def test_a_checklist_item_weighs_from_0_to_100(weight):
     assert [ChecklistItem(question="?", weight=ends).weight for ends in (0, 100)] == [0.0, 100.0]
 
 
-def test_the_items_of_a_checklist_may_all_weigh_nothing():
-    assert Checklist(name="list", items=(ChecklistItem(question="?", weight=0),)).items[0].weight == 0
-
-
 def test_an_item_without_a_name_is_called_by_its_number():
     items = (ChecklistItem(question="a?"), ChecklistItem(question="b?", name="b"), ChecklistItem(question="c?"))
     checklist = Checklist(name="list", items=items)
@@ -111,25 +107,6 @@ def test_prerequisites_name_other_items():
         checklist_of({"a": "", "b": "z"})
 
 
-@pytest.mark.parametrize(
-    ("prerequisites", "circles"),
-    [
-        ({"a": "a"}, {"'a' -> 'a'"}),
-        ({"a": "b", "b": "a"}, {"'a' -> 'b' -> 'a'", "'b' -> 'a' -> 'b'"}),
-        (
-            {"a": "b", "b": "c", "c": "d", "d": "b"},
-            {"'b' -> 'c' -> 'd' -> 'b'", "'c' -> 'd' -> 'b' -> 'c'", "'d' -> 'b' -> 'c' -> 'd'"},
-        ),
-    ],
-)
-def test_prerequisites_do_not_go_in_circles(prerequisites, circles):
-    with pytest.raises(
-        InvalidCriterionError, match="the prerequisites of the checklist 'list' go in a circle"
-    ) as caught:
-        checklist_of(prerequisites)
-    assert str(caught.value).split(": ")[1].split(";")[0] in circles
-
-
 @given(st.lists(st.sets(st.integers(0, 9), max_size=3), min_size=1, max_size=10))
 def test_only_circles_are_refused(edges):
     graph = {
@@ -139,7 +116,7 @@ def test_only_circles_are_refused(edges):
     for _ in graph:  # as many steps as there are items reach all that can be reached
         reached = {name: needed | {far for near in needed for far in reached[near]} for name, needed in reached.items()}
     if any(name in needed for name, needed in reached.items()):
-        with pytest.raises(InvalidCriterionError, match="go in a circle"):
+        with pytest.raises(InvalidCriterionError, match=r"'list' go in a circle: ('\d' -> )+'\d';"):
             checklist_of(graph)
     else:
         assert len(checklist_of(graph).items) == len(edges)
@@ -167,11 +144,6 @@ def test_an_na_option_can_be_offered(labels, added):
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValidationError, match="vlaue"):
         Option(label="Good", vlaue=1.0)
-
-
-def test_values_are_frozen():
-    with pytest.raises(ValidationError, match="frozen"):
-        GOOD.value = 0.3
 
 
 def test_two_options_without_values_may_be_binary():

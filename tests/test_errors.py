@@ -9,18 +9,12 @@ from evenhand import errors
 from evenhand.criteria import Option
 from evenhand.errors import (
     ArtifactError,
-    BudgetExhaustedError,
     EngineError,
     EvenhandError,
     EvenhandWarning,
-    FatalEngineError,
     InvalidCriterionError,
     InvalidInputError,
-    MissingDependencyError,
     RateLimitedError,
-    RejectedRequestError,
-    TooManyFailuresError,
-    TransientEngineError,
     did_you_mean,
     ungrouped,
 )
@@ -58,10 +52,6 @@ def test_a_message_shows_what_a_terminal_would_obey(kind):
     assert said.args == ("the server said: \x1b]0;owned\x07 \u202e and\nmore",)
 
 
-def test_a_missing_package_is_an_import_error():
-    assert issubclass(MissingDependencyError, ImportError)
-
-
 def test_bad_input_is_no_value_error_because_pydantic_would_swallow_it():
     assert not issubclass(InvalidInputError, ValueError)
     assert issubclass(ArtifactError, InvalidInputError)
@@ -69,23 +59,10 @@ def test_bad_input_is_no_value_error_because_pydantic_would_swallow_it():
         Option(label="")
 
 
-def test_what_may_pass_is_told_from_what_cannot():
-    assert issubclass(RateLimitedError, TransientEngineError)
-    for error in (RejectedRequestError, FatalEngineError):
-        assert issubclass(error, EngineError)
-        assert not issubclass(error, TransientEngineError)
-    assert not issubclass(BudgetExhaustedError, EngineError)
-
-
 def test_an_engine_error_carries_its_cause_and_attempts():
     error = RateLimitedError("too fast", attempts=3, retry_after=2.5)
     assert (str(error), error.cause, error.attempts, error.retry_after) == ("too fast", "http_429", 3, 2.5)
     assert (EngineError("lost").cause, EngineError("lost").attempts) == ("engine_error", 1)
-
-
-def test_too_many_failures_carries_the_votes():
-    assert TooManyFailuresError("3 of 4", votes=[("a",), ("b",)]).votes == [("a",), ("b",)]
-    assert TooManyFailuresError("3 of 4").votes == ()
 
 
 def test_the_accepted_names_follow_the_closest_one():

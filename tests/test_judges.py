@@ -199,7 +199,7 @@ def test_a_call_that_fails_is_unscored_and_never_0(strict):
 
 def test_a_judge_goes_on_after_its_server_refused(server):
     """A wrong key ends a run; a judge is called again later, when it may have been mended."""
-    server.add_fault(Fault("status", status=401, times=1))
+    server.faults.append(Fault("status", status=401, times=1))
     judge = Judge(LEVELS, http_judge(server.base_url), journal=None, flow="verdict_only", check_positional_bias=False)
     refused, later = judge.run(response="x"), judge.run(response="x")
     assert (refused.unscored_reason, later.unscored_reason) == ("engine_error", None)

@@ -7,8 +7,9 @@ import pytest
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.numbers import Missing
-from evenhand.scoring import count_readings, summarize
-from evenhand.votes import Match, Usage, Verdict, Vote
+from evenhand.results.vote_columns import VoteColumns
+from evenhand.scoring import summarize
+from evenhand.votes import Match, Usage, Vote
 
 LEVELS = Criterion(
     name="level",
@@ -163,18 +164,6 @@ def test_the_order_of_the_instances_does_not_matter():
     assert forwards.unscored_counts.reasons == backwards.unscored_counts.reasons
 
 
-def test_the_level_widens_the_interval():
-    verdicts = [both("High", "Mid"), both("Low", "Low"), both("Mid", "Mid"), both("High", "High")]
-    narrow, wide = summarize(verdicts, level=0.8), summarize(verdicts, level=0.99)
-    assert narrow.score.estimate == wide.score.estimate
-    assert wide.score.low < narrow.score.low < narrow.score.high < wide.score.high
-    assert (narrow.score.level, wide.score.level) == (0.8, 0.99)
-
-
-def test_a_verdict_needs_no_votes():
-    assert summarize([Verdict(value=1.0, aggregated_value=1.0)]).score.estimate == 1.0
-
-
 def read_as(kind, index=0):
     return Vote(judge_id="a", order=(0, 1), selected_index=index, match=Match(index=index, kind=kind))
 
@@ -183,5 +172,13 @@ def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
     unscored = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
     recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
     votes = [read_as("exact"), read_as("exact"), read_as("json"), unscored, recorded]
-    assert count_readings(votes) == {"exact": 2, "normalized": 0, "near": 0, "json": 1, "tag": 0, "line": 0}
-    assert count_readings([unscored, recorded]) == {}
+    readings = VoteColumns.of([votes]).readings()
+    assert readings == {
+        "exact": 2,
+        "normalized": 0,
+        "near": 0,
+        "json": 1,
+        "tag": 0,
+        "line": 0,
+    }
+    assert VoteColumns.of([[unscored, recorded]]).readings() == {}

@@ -106,24 +106,3 @@ def test_texts_that_are_held_elsewhere_are_not_held_in_prompts(texts, between):
     like = tuple(text * (1 + 40 // len(text)) for text in (*texts, texts[0] + texts[-1], "\x000\x00"))
     sent = {"selection": [{"role": "user", "content": between.join((*like, *like))}]}
     assert Prompts(sent, like=like, known=b"selection").plain() == Prompts(sent).plain()
-
-
-def test_what_is_left_of_prompts_without_their_own_texts_is_held_once():
-    def sent(response, question, nonce):
-        parts = {"response": response, "context": question}
-        said = "Judge." + "".join(f"\n<{part}-{nonce}>\n{text}\n</{part}-{nonce}>" for part, text in parts.items())
-        return Prompts({"one_step": [{"role": "user", "content": said}]}, like=(response, question))
-
-    first, other = sent("4", "What is 2 + 2, as a digit?", "0123abcd"), sent("A word, or two.", "Yes", "89ef4567")
-    assert first["one_step"][0]["content"].startswith("Judge.\n<response-0123abcd>\n4\n</response-0123abcd>\n<context")
-    assert first != other
-    assert first._packed is other._packed  # of either, only its texts and its nonce are its own
-
-
-def test_what_many_votes_share_is_held_once():
-    one, other = (Vote(judge_id="j" * 9, order=(1, 0), match=Match(index=1, kind="exact")) for _ in range(2))
-    assert one.match is other.match
-    assert one.order is other.order
-    read = [Vote.model_validate_json(one.model_dump_json()) for _ in range(2)]
-    assert read[0].judge_id is read[1].judge_id
-    assert copy.deepcopy(one) is one

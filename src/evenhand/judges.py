@@ -27,9 +27,8 @@ from evenhand.judging.loop import OpenPanel
 from evenhand.judging.run import as_asked, opened_journal, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
 from evenhand.modes.contest import Contest
-from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.rubric import RubricMode, RubricResult
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     GUIDELINES,
@@ -138,8 +137,8 @@ class Judge:
             **subject: See :class:`SubjectFields`.
 
         Returns:
-            A :class:`~evenhand.votes.Verdict` with a criterion, a :class:`~evenhand.modes.rubric.RubricResult` with a
-            rubric, a :class:`~evenhand.modes.checklist.ChecklistResult` with a checklist. All have ``score``,
+            A :class:`~evenhand.votes.Verdict` with a criterion, a :class:`~evenhand.modes.judgements.RubricResult` with
+            a rubric, a :class:`~evenhand.modes.checklist.ChecklistResult` with a checklist. All have ``score``,
             ``label``, ``reason`` and ``unscored_reason``. The label of a comparison is the name of the better response,
             or ``tie``, and its score is 1 where the first one wins and 0 where the second one does.
 

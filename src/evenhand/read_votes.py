@@ -38,12 +38,11 @@ from evenhand.data.fields import (
     read_clusters,
     text_of,
 )
-from evenhand.data.plain import briefly, held_in, number_of, plain_cell
+from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
-from evenhand.modes.checked import ChecklistAnalysis
-from evenhand.modes.checklist import ChecklistMode
+from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
 from evenhand.modes.winrates import WinrateAnalysis
@@ -796,7 +795,7 @@ def _answers_in(cell: object, who: str, checklist: Checklist | None) -> dict[str
     """Return item -> answer, of a cell that holds the answers to all items."""
     if is_abstention(cell):
         return {}
-    held = plain_cell(held_in(cell, who) if isinstance(cell, str) else cell)
+    held = parse_cell(cell, who)
     if isinstance(held, Mapping):
         return {str(name): answer for name, answer in held.items()}
     if not isinstance(held, list | tuple) or checklist is None:
@@ -867,7 +866,7 @@ def _read_choices(
 def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
     """Return the candidates in the order in which they were shown."""
     given = field_of(vote.row, column, vote.number, "order_field")
-    held = plain_cell(held_in(given, f"row {vote.number}") if isinstance(given, str) else given)
+    held = parse_cell(given, f"row {vote.number}")
     names = tuple(map(name_of, held)) if isinstance(held, list | tuple) else ()
     if (len(names) < 2 and vote.reason != "missing_response") or "" in names or len(set(names)) < len(names):
         raise InvalidInputError(

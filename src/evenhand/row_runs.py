@@ -48,18 +48,14 @@ from evenhand.modes.analyses import ANALYSES
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction
-from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import (
-    UNRELATED,
     GradeAnalysis,
-    GradedInstance,
     GradeMode,
-    about_instance,
     with_unrelated,
 )
+from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     AssessmentOptions,
@@ -720,7 +716,7 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     if options.dry_run:
         return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
-    graded = _graded_instances(subjects, judges, options, names)
+    graded = list(_graded_cells(subjects, judges, options, names))
     header = {
         "criterion": criterion.model_dump(mode="json"),
         "parameters": {
@@ -735,33 +731,23 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
             **parameters_of(options, modes[0].rules, Flow.of(options)),
         },
     }
-    return Results.of_cells(GradeAnalysis, header, [Cell(about_instance(each), each.votes) for each in graded])
+    return Results.of_cells(GradeAnalysis, header, graded)
 
 
 def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArguments:
     return options.model_copy(update={"prompt": choice_prompt(name, options.flow)})
 
 
-def _graded_instances(
+def _graded_cells(
     subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: GradeScoresArguments, prompts: Sequence[str]
-) -> Iterator[GradedInstance]:
-    """Yield the graded instances of each prompt, one prompt after the other within one budget."""
+) -> Iterator[Cell]:
+    """Yield the cells of each prompt, without and with the unrelated option, one prompt after the other in a budget."""
     for prompt in prompts:
         mode = GradeMode(_with_prompt(options, prompt))
         results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
-        options = limits_after(options, (vote for _, result in results for votes in result.runs for vote in votes))
-        for run_number in range(1 + (UNRELATED in subjects[0].facts)):
-            for about, result in results:
-                yield GradedInstance(
-                    instance=about.instance,
-                    prompt=prompt,
-                    with_unrelated=bool(run_number),
-                    candidates=about.names,
-                    missing=about.missing,
-                    unrelated=about.facts[UNRELATED] if run_number else None,
-                    votes=result.runs[run_number],
-                    cluster=about.cluster,
-                )
+        options = limits_after(options, (vote for _, runs in results for votes in runs for vote in votes))
+        for run in zip(*(mode.cells(about, runs, 0) for about, runs in results), strict=True):
+            yield from (Cell(about, tuple(votes)) for about, votes in run)
 
 
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:

@@ -31,16 +31,6 @@ INDEPENDENT: Final = "instances do not depend on each other"
 NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
 
-def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
-    """Count the forms in which selections of votes were read: kind -> votes.
-
-    ``exact`` and ``normalized``: the option was the whole reply; ``near``: a misspelling of it was; ``json``, ``tag``
-    and ``line``: see :func:`~evenhand.parsing.match_closest_option`. Votes without a selection, and recorded ones, were
-    not read and are not counted; without any vote that was, the result is empty.
-    """
-    return VoteColumns.of([list(votes)]).readings()
-
-
 def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...]:
     """Return a sentence on how the selections behind a table were read; nothing without selections.
 
@@ -72,7 +62,7 @@ class ReplyMeasures:
         num_clusters: The number of clusters of the instances.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         unscored_counts: The numbers of unscored votes and verdicts, and the reasons.
-        readings: The ways in which the selections were read; see :func:`count_readings`.
+        readings: The ways in which the selections were read, and how often each.
         reasks: The number of times that a judge was asked again.
         usage: The usage of all calls.
         spending: The replies bought and wasted by engines that send requests; None if none was asked.
@@ -273,12 +263,6 @@ def vote_measures(
         **reply_measures(columns.votes, rows=rows, level=level),
     }
     return measures, tuple(means)
-
-
-def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
-    """Count the replies that named an option, and all replies; a re-ask follows one that named none."""
-    named, replies = VoteColumns.of([votes]).replies()[0].tolist()
-    return int(named), int(replies)
 
 
 def _mean(values: FloatArray) -> float | Missing:

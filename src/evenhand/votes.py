@@ -11,7 +11,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from typing import Annotated, Literal, Self, TypeVar
@@ -163,43 +163,18 @@ class Usage(FrozenValue):
     unreported: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return other if self is NOTHING_USED else total_usage((self, other))
+        if self is NOTHING_USED:
+            return other
+        counted: dict[str, float | None] = {
+            name: (getattr(self, name) or 0) + (getattr(other, name) or 0) for name in self.__slots__
+        }
+        if self.cost is None and other.cost is None:
+            counted["cost"] = None
+        return self.model_copy(update=counted)
 
 
 NOTHING_USED = Usage()
 """The usage without calls."""
-
-
-def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of the usage of many calls."""
-    calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = unreported = 0
-    cost: float | None = None
-    at_risk = 0.0
-    for usage in usages:
-        calls += usage.calls
-        cached += usage.cached
-        requests += usage.requests
-        lost += usage.lost
-        at_risk += usage.at_risk
-        prompt_tokens += usage.prompt_tokens
-        completion_tokens += usage.completion_tokens
-        cached_tokens += usage.cached_tokens
-        unreported += usage.unreported
-        if usage.cost is not None:
-            cost = usage.cost + (cost or 0.0)
-    counted = {
-        "calls": calls,
-        "cached": cached,
-        "requests": requests,
-        "lost": lost,
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "cost": cost,
-        "at_risk": at_risk,
-        "cached_tokens": cached_tokens,
-        "unreported": unreported,
-    }
-    return NOTHING_USED.model_copy(update=counted)
 
 
 @frozen_value

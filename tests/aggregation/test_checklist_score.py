@@ -253,24 +253,6 @@ def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unsco
         assert item.answer == "no"  # nobody's no becomes a yes
 
 
-CHECKLIST = Checklist(
-    name="l",
-    items=(
-        ChecklistItem(name="a", question="A?", weight=3, category="facts"),
-        ChecklistItem(name="b", question="B?", na=True),
-        ChecklistItem(name="c", question="C?", category="facts"),
-    ),
-)
-
-
-def verdict(item, index, *probabilities, reason=None):
-    votes = [
-        Vote(judge_id=str(judge), order=(0, 1), selected_index=index, probabilities=one, unscored_reason=reason)
-        for judge, one in enumerate(probabilities or (None,))
-    ]
-    return aggregate(votes, CHECKLIST.items[item].as_criterion())
-
-
 @pytest.mark.parametrize(
     ("confidence", "level", "answer"),
     [

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, Scoring, aggregate
+from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, Scoring, VoteRules, aggregate
 from evenhand.criteria import Criterion, Option, Rubric
-from evenhand.modes.rubric import rubric_result
+from evenhand.modes.judgements import rubric_result
 from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import summarize
 from evenhand.votes import Verdict, Vote
@@ -126,8 +126,9 @@ def test_other_units_change_the_units_alone(instances, criteria, scale_and_rule,
         assert two.spread == (None if one.spread is None else pytest.approx(factor * one.spread, **close))
         for same in ("selected_index", "agreement", "position_consistent", "unscored_reason"):
             assert getattr(two, same) == getattr(one, same)
+        rules = VoteRules(scoring="expected" if expected else "selected")
         results = [
-            rubric_result([verdict], Rubric(name="r", criteria=(criterion,)), expected=expected)
+            rubric_result([verdict], Rubric(name="r", criteria=(criterion,)), rules)
             for verdict, criterion in ((one, own), (two, other))
         ]
         assert results[1].score == (None if results[0].score is None else pytest.approx(results[0].score, abs=1e-9))

@@ -1,9 +1,5 @@
 """Hand-worked rubric scores. The rubric of most tests: a 10, b 5, fault -5."""
 
-import math
-from itertools import pairwise
-from random import Random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,72 +123,6 @@ LINEAR = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=
 )
 def test_it_grows_from_the_budget_to_the_cap(words, penalty):
     assert LINEAR.of_words(words) == pytest.approx(penalty)
-
-
-def published_points(points, met):
-    """HealthBench (arXiv:2505.08775, section 3): the points that were met, of all that are positive; not clipped."""
-    return sum(each for each, said in zip(points, met, strict=True) if said) / sum(each for each in points if each > 0)
-
-
-def test_points_as_healthbench_counts_them():
-    random = Random(1)
-    clipped = 0
-    for _ in range(600):
-        points = [
-            random.randint(1, 10),
-            *(random.choice((-10, -6, -3, 1, 4, 7, 10)) for _ in range(random.randint(0, 12))),
-        ]
-        met = [random.random() < 0.5 for _ in points]
-        result = rubric_score([MET if said else UNMET for said in met], rubric(*points, clip="mean"))
-        assert result.score == published_points(points, met)
-        clipped += not 0 <= result.score <= 1
-    assert clipped > 50
-
-
-def generated_tree(random, leaves, levels):
-    """A tree of so many leaves and at most so many levels: nested lists of (weight, met or a list of them)."""
-    if levels == 1 or leaves == 1:
-        return [(random.randint(0, 5), random.random() < 0.5) for _ in range(leaves)]
-    parts = random.randint(1, min(leaves, 8))
-    cuts = sorted(random.sample(range(1, leaves), parts - 1))
-    sizes = [high - low for low, high in pairwise([0, *cuts, leaves])]
-    return [(random.randint(0, 5), generated_tree(random, size, levels - 1)) for size in sizes]
-
-
-def published_mean(parts):
-    """PaperBench (arXiv:2504.01848, section 2): the weighted mean of the parts; 0 where none of them counts."""
-    total = sum(weight for weight, _ in parts)
-    scored = [(weight, published_mean(part) if isinstance(part, list) else float(part)) for weight, part in parts]
-    return math.fsum(weight * score for weight, score in scored) / total if total else 0.0
-
-
-def flattened(parts, within=""):
-    """The criteria, sections and verdicts of a tree; the sections are called by their places."""
-    criteria, sections, verdicts = [], [], []
-    for place, (weight, part) in enumerate(parts):
-        name = f"{within}.{place}"
-        if isinstance(part, list):
-            sections.append(Section(name=name, weight=weight, within=within))
-            inner = flattened(part, name)
-            criteria, sections, verdicts = criteria + inner[0], sections + inner[1], verdicts + inner[2]
-        else:
-            criteria.append(yes_no_criterion(name, "", weight=weight).model_copy(update={"section": within}))
-            verdicts.append(MET if part else UNMET)
-    return criteria, sections, verdicts
-
-
-@pytest.mark.parametrize(("leaves", "levels", "times"), [(12, 3, 100), (60, 5, 40), (600, 4, 4), (3000, 5, 1)])
-def test_a_tree_as_paperbench_counts_it(leaves, levels, times):
-    random = Random(leaves)
-    for _ in range(times):
-        tree = generated_tree(random, leaves, levels)
-        criteria, sections, verdicts = flattened(tree)
-        assert len(criteria) == leaves
-        result = rubric_score(verdicts, Rubric(name="r", criteria=tuple(criteria), sections=tuple(sections)))
-        assert result.score == published_mean(tree)
-        for place, (_, part) in enumerate(tree):
-            if isinstance(part, list):
-                assert result.sections[f".{place}"] == published_mean(part)
 
 
 #   paper = (3 · method + 1 · text) / 4, method = (2 · a + 2 · deep) / 4, deep = b

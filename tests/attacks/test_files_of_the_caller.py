@@ -186,18 +186,6 @@ def test_a_dash_is_standard_input(capsys):
     assert capsys.readouterr().out.count("Direct assessment") == 1
 
 
-@LINUX
-def test_a_verb_reads_the_pipe_that_it_is_given(monkeypatch, capsys, tmp_path):
-    out, into = os.pipe()
-    os.write(into, LINES.encode())
-    os.close(into)
-    criterion = ["--criteria", "Is it short?", "--response-fields", "answer", "--engine", "engines.evenhand.baseline"]
-    try:
-        assert main(["judge", f"/dev/fd/{out}", *criterion, "--no-progress"]) == 0
-    finally:
-        os.close(out)
-
-
 def test_a_text_of_the_shell_that_names_a_file_which_is_no_text_is_one_message(tmp_path, capsys):
     path = tmp_path / "guide.txt"
     path.write_bytes(b"\xff\xfe")

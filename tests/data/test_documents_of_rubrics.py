@@ -39,9 +39,6 @@ def test_a_scale_that_is_not_written_follows_from_the_options(options, scale):
     assert read_criterion({"requirement": "?", "options": written, "scale_type": "nominal"}, "it").scale == "nominal"
 
 
-TWO = [{"label": "a", "value": 1}, {"label": "b", "value": 0}]
-
-
 def with_criterion(**fields):
     return {"criteria": [{"name": "tone", "requirement": "Is polite.", **fields}]}
 
@@ -52,13 +49,11 @@ def with_criterion(**fields):
         ("Is polite.", "the file holds 'Is polite.'; a rubric is a list of criteria, or a mapping with criteria or"),
         ({}, "the file must have either criteria or sections"),
         ([], "the file has the criteria []; give a list of at least one"),
-        ({"criteria": "Is polite."}, "the file has the criteria 'Is polite.'; give a list"),
         ({"criteria": ["a"], "na_stratgy": "zero"}, "has the field 'na_stratgy'. Did you mean 'na_strategy'?"),
         (
             {"criteria": ["a"], "na_strategy": "zeros"},
             "has the na_strategy 'zeros'. Did you mean 'zero'? Accepted: 'skip'",
         ),
-        ({"criteria": ["a"], "na_partial": 2}, "has the na_partial 2.0; it lies in [0, 1]"),
         ({"criteria": ["a"], "name": 5}, 'the file has the name 5; it must be a text: write "5", in quotes'),
         ([5], "criterion 1 of the file is 5; give a text, or a mapping with a requirement"),
         ([" "], "criterion 1 of the file has the requirement ' '; it must be a text"),
@@ -66,7 +61,6 @@ def with_criterion(**fields):
         (with_criterion(wieght=2), "the criterion 'tone' of the file has the field 'wieght'. Did you mean 'weight'?"),
         (with_criterion(description="?"), "has one field under two names, ['description', 'requirement']: give one"),
         (with_criterion(weight="heavy"), "'tone' of the file has the weight 'heavy': Input should be a valid number"),
-        (with_criterion(weight=1e999), "has the weight inf; it must be finite"),
         (with_criterion(scale_type="pairwise"), "'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'."),
         (with_criterion(scale_type="ordinal"), "has no options; give a list of mappings with a label"),
         (
@@ -75,10 +69,7 @@ def with_criterion(**fields):
         ),
         (with_criterion(options=[{"label": True, "value": 1}]), "has the label True; it must be a text: write"),
         (with_criterion(options=[{"label": "a", "worth": 1}]), "has the field 'worth'. Accepted:"),
-        (with_criterion(options=[{"label": "a", "na": "perhaps"}]), "has the na 'perhaps': Input should be a valid"),
-        (with_criterion(options=TWO[:1]), "'tone' has 1 option(s) that are not NA; a choice needs at least two"),
         (with_criterion(context_fields=[1]), "context_fields is [1]; give a field name, a list of them, or a"),
-        ({"criteria": [{"name": "a", "requirement": "?"}] * 2}, "has these names more than once: ['a']"),
         ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping with a name and criteria"),
         ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
         (

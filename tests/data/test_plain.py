@@ -37,17 +37,10 @@ def test_yaml_is_read_as_it_was_written(written, data):
     assert parse_yaml(written, "the text") == data
 
 
-def bomb():
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize(
     ("written", "message"),
     [
         ("a: 1\nb: 2\na: 3", '(line 3: found duplicate key "a" with value "3"'),
-        ("- x\n- a: 1\n  a: 1", '(line 3: found duplicate key "a" with value "1"'),
         ("a: [1", "(line 1: expected ',' or ']'"),
         ("a: 1\n---\nb: 2", "found another document"),
         ("[a]: 1", "(line 1: a field's name is a text)"),
@@ -55,11 +48,7 @@ def bomb():
             "a: !!python/object/apply:os.system [ls]",
             "the type 'tag:yaml.org,2002:python/object/apply:os.system' is not",
         ),
-        ("label: !!python/name:os.system x", "is not read; write plain texts"),
         ("a: !!binary aGk=", "the type 'tag:yaml.org,2002:binary' is not read"),
-        ("a: &a [*a]", "its aliases make more than 100000 values"),
-        (bomb(), "its aliases make more than 100000 values"),
-        ("[" * 20_000, "is nested too deeply"),
         ("a: " + "1" * 5000, "a number or a truth value that cannot be read"),
         ("\x00", "is not YAML (unacceptable character #x0000"),
         ("a: !!int b", "holds a number or a truth value that cannot be read"),
@@ -80,9 +69,7 @@ def test_what_yaml_may_not_say(written, message):
         ('{"a": 1, "a": 1}', "has 'a' twice, and only one of them could count"),
         ('[{"x": {"b": 1, "b": 2}}]', "has 'b' twice, and only one of them could count"),
         ('{"a": ', "is not JSON (line 1"),
-        ("", "is not JSON (line 1"),
         ('{"a": NaN}', "holds NaN, which is not valid JSON"),
-        ("[" * 100_000, "is nested too deeply"),
         ("1" * 5000, "a number that cannot be read"),
     ],
 )

@@ -108,7 +108,7 @@ def test_the_kinds_of_file(tmp_path, dataset):
     ("name", "text", "message"),
     [
         ("rows.jsonl", '{"q": 1}\n{"q": }\n', "is not JSONL at line 2: Expecting value"),
-        ("rows.jsonl", '{"q": 1}\n\n[1]\n', "is not JSONL at line 3: it holds a list"),
+        ("rows.jsonl", '{"q": 1}\n\n[1]\n', "row 1 of .* is a list; a row is a mapping"),
         ("rows.jsonl", "\n \n", "is empty; there is nothing to judge"),
         ("rows.csv", "q,n\n", "is empty"),
         ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
@@ -116,14 +116,14 @@ def test_the_kinds_of_file(tmp_path, dataset):
         ("rows.csv", 'q,n\n"one,1\n', "is not CSV at line 2"),
         ("rows.csv", 'q,n\none,"1\ntwo,2\n', "is not CSV at line 3"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
-        ("rows.txt", "one", r"ends in '.txt'. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
+        ("rows.txt", "one", "by its ending. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
         ("rows.json", '[{"q": 1},\n{"q": }]', "is not JSON at line 2: Expecting value"),
-        ("rows.json", '[{"q": 1}, 2]', "holds a int at place 1 of its list; each row must be an object"),
+        ("rows.json", '[{"q": 1}, 2]', "row 1 of .* is a int; a row is a mapping"),
         ("rows.json", '[{"q": 1, "q": 2}]', "has 'q' twice"),
         ("rows.json", "[]", "is empty"),
         ("rows.jsonl.gz", '{"q": 1}', "is not a whole gzip file"),
-        ("rows.parquet.gz", "", r"ends in '.parquet.gz'. Accepted: .*, text files with '.gz' behind it too"),
-        ("rows", "one", "ends in ''. Accepted"),
+        ("rows.parquet.gz", "", "by its ending. Accepted: .*, text files with '.gz' behind it too"),
+        ("rows", "one", "by its ending. Accepted"),
     ],
 )
 def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
@@ -133,11 +133,8 @@ def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
 
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.parquet")
-    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.open reads"
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=r"is a saved result, not a data set, which evenhand\.open reads"):
         read_file(tmp_path / "votes.parquet")
-    mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')
-    assert read_file(mine) == [{"evenhand": "winrates", "rows": "many"}]
 
 
 def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):

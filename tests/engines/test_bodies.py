@@ -36,7 +36,7 @@ def judge_of(kind, server, **settings):
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_no_redirect_is_followed(status):
     with JudgeServer(reply="Bad") as stranger, JudgeServer(reply="Good") as server:
-        server.add_fault(Fault("redirect", status=status, location=f"{stranger.base_url}/chat/completions"))
+        server.faults.append(Fault("redirect", status=status, location=f"{stranger.base_url}/chat/completions"))
         outcomes = ask_all(judge_of("own", server), [request("one"), request("two")])
         assert stranger.seen == 0
     assert {outcome.cause for outcome in outcomes} == {f"http_{status}"}

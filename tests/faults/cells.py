@@ -219,7 +219,7 @@ def run_cell(mode: JudgedMode, engine: str, trouble: Trouble, folder: Path) -> O
     """Judge the rows in trouble, and once more when it is over."""
     with JudgeServer(reply=true_reply) as stranger, JudgeServer(reply=true_reply) as server:
         for fault in trouble.at(stranger.base_url):
-            server.add_fault(fault)
+            server.faults.append(fault)
         scene = Scene(mode, engine, trouble, server, folder)
         first = (trouble.how or Scene.run)(scene)
         seen = server.requests

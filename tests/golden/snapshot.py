@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.results.measures import plain as as_plain
 from tests.golden.refusals import refusals
 from tests.golden.runs import METRICS, TABLES, Run
 from tests.golden.saved import KINDS, saved
@@ -50,9 +51,10 @@ def snapshot(name: str) -> str:
 
 def _table_lines(result: Any) -> list[str]:
     lines = [printed.rstrip() for printed in str(result).splitlines()]
-    rows = getattr(result, "ranking_to_pandas", None) or getattr(result, "to_pandas", None)
-    if rows is not None:
-        lines += [line("row", record) for record in rows().to_dict("records")]
+    if ranked := getattr(result, "ranked", None):
+        lines += [line("row", as_plain(system)) for system in ranked]
+    elif to_pandas := getattr(result, "to_pandas", None):
+        lines += [line("row", record) for record in to_pandas().to_dict("records")]
     return lines
 
 

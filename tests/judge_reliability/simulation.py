@@ -10,11 +10,9 @@ from itertools import product
 import numpy as np
 from scipy.stats import binomtest
 
-from evenhand.aggregation.verdict import aggregate
 from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
-from evenhand.votes import Vote
 
 CRITERION = comparison_criterion("better", "Which response is better?")
 ADVANTAGE = 1.0
@@ -62,30 +60,6 @@ class Simulation:
             mode="compare",
             instance=number,
         )
-
-    def asked(self, number, samples, random):
-        """So many instances of random kinds, each drawn so often in both orders."""
-        return [
-            self._asked(instance, int(kind), samples, random)
-            for instance, kind in enumerate(random.integers(9, size=number))
-        ]
-
-    def _asked(self, instance, kind, samples, random):
-        draws, faults = random.random((2, samples, 2))
-        votes = []
-        for sample in range(samples):
-            for place, order in enumerate(ORDERS):
-                fault = faults[sample, place]
-                if fault < self.refusal + self.garbage:
-                    reason = "refusal" if fault < self.refusal else "no_match"
-                    votes.append(Vote(judge_id="judge", order=order, sample=sample, unscored_reason=reason))
-                    continue
-                index = int(draws[sample, place] >= self.chances[kind, place])
-                votes.append(
-                    Vote(judge_id="judge", order=order, sample=sample, selected_index=index, value=1.0 - index)
-                )
-        quality, lengths = KINDS[kind]
-        return Asked(instance, aggregate(votes, CRITERION), LABELS[int(np.sign(quality))], lengths)
 
     def truth(self):
         """Measure -> what it converges to. Noise draws both slopes towards 0, to no value in closed form."""

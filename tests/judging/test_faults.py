@@ -164,7 +164,7 @@ def test_a_key_that_expires_does_not_lose_what_was_judged(tmp_path):
     journal = tmp_path / "journal.sqlite3"
     with JudgeServer(reply=reply) as server:
         assess(server, rows=ROWS[:3], journal=journal)
-        server.add_fault(Fault("status", status=401))
+        server.faults.append(Fault("status", status=401))
         expired = assess(server, journal=journal, max_in_flight=1)
         assert [vote.unscored_reason for vote in votes_of(expired)] == [None] * 3 + ["engine_error"] * 2
         assert server.seen == 6 + 1

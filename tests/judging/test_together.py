@@ -5,7 +5,7 @@ import pytest
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.sheet import asked_together
-from evenhand.modes.rubric import RubricMode
+from evenhand.modes.judgements import RubricMode
 from evenhand.options import AssessmentOptions, RunOptions
 from evenhand.question import Question
 

@@ -1,9 +1,6 @@
 """Recorded votes inside unitxt: every catalog entry, recipes, and the numbers beside other libraries."""
 
-import gzip
-import json
 import math
-from collections import Counter
 from typing import Any
 
 import krippendorff
@@ -19,10 +16,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.agreement import krippendorff_alpha
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
-from tests.support.shared import shared_path
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -136,22 +131,3 @@ def test_a_recipe_with_gaps_in_truth_predictions_and_votes(postprocessors, nothi
     # the second has no truth, the third no vote; one vote of the first is missing
     named = ("num_references", "num_compared", "num_unscored", "num_votes", "num_abstentions", "accuracy")
     assert [result[f"relevance_{name}"] for name in named] == [2, 1, 1, 4, 1, 1.0]
-
-
-def test_the_majority_of_three_people_is_pandalms():
-    with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    criterion = KINDS.model_copy(
-        update={
-            "name": "better",
-            "options": tuple(KINDS.options[0].model_copy(update={"label": label}) for label in ("0", "1", "2")),
-        }
-    )
-    metric = VoteAggregation(scale="nominal", rule="mode", criteria=criterion)
-    instances, together = scores(metric, [row["humans"] for row in rows])
-    majorities = [Counter(row["humans"]).most_common(1)[0] for row in rows]
-    assert min(count for _, count in majorities) == 2  # there is a majority everywhere
-    assert [row["better_selected_option"] for row in instances] == [str(label) for label, _ in majorities]
-    assert together["better_num_votes"] == 3 * 999
-    expected = krippendorff_alpha([row["humans"] for row in rows], resamples=1).estimate
-    assert together["better_krippendorff_alpha"] == pytest.approx(expected)

@@ -64,12 +64,6 @@ def test_a_row_without_a_document_is_named_before_the_first_call():
     assert engine.requests == []
 
 
-@pytest.mark.parametrize("interval", ["auto", "t", "bootstrap"])
-def test_the_method_is_chosen_and_named(interval):
-    methods = {"auto": "beta", "t": "cluster_t", "bootstrap": "cluster_bootstrap"}
-    assert made(interval=interval, **TOGETHER).summaries["alder", "polite"].score.method == methods[interval]
-
-
 def test_a_method_that_counts_rows_is_refused_with_clusters_before_the_first_call():
     with pytest.raises(InvalidInputError, match="interval is 'exact', which counts rows"):
         made(interval="exact", **TOGETHER)

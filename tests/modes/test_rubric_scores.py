@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.modes.rubric import rubric_as_judged, rubric_result, summarize_rubric
+from evenhand.modes.judgements import rubric_as_judged, rubric_result, summarize_rubric
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 LEVELS = Criterion(

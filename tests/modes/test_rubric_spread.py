@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.modes.rubric import rubric_result, summarize_rubric, with_spread
+from evenhand.modes.judgements import rubric_result, summarize_rubric
 from evenhand.numbers import Missing
 from evenhand.votes import Vote
 
@@ -31,7 +31,7 @@ def drawn(*criteria, judge="a", **about):
 def result(*votes):
     cast = [[vote for part in own for vote in part] for own in zip(*votes, strict=True)]
     verdicts = [RULES.aggregate(own, criterion) for own, criterion in zip(cast, RUBRIC.criteria, strict=True)]
-    return with_spread(rubric_result(verdicts, RUBRIC), RUBRIC, RULES)
+    return rubric_result(verdicts, RUBRIC)
 
 
 def test_criteria_that_move_against_each_other_leave_the_score_where_it_is():

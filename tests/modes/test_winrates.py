@@ -1,7 +1,5 @@
 """Winrates of a data set: wide and long data, the table, its files, and the numbers by hand."""
 
-import math
-
 import pytest
 
 from evenhand import winrates
@@ -54,12 +52,10 @@ class TestByHand:
         for system, rate in {"a": 5 / 6, "b": 3 / 6, "c": 1 / 6}.items():
             assert table.winrate(system).estimate == pytest.approx(rate)
             assert table.winrate(system).low < rate < table.winrate(system).high
-        matrix = table.matrix
-        assert list(matrix.index) == list(matrix.columns) == ["a", "b", "c"]
-        assert matrix.loc["a", "b"] == pytest.approx(2 / 3)
-        assert matrix.loc["b", "a"] == pytest.approx(1 / 3)
-        assert matrix.loc["c", "a"] == 0
-        assert math.isnan(matrix.loc["b", "b"])
+        rates = {of: each.estimate for of, each in table.head_to_head.items()}
+        assert [rates["a", "b"], rates["b", "a"], rates["c", "a"]] == pytest.approx([2 / 3, 1 / 3, 0])
+        matrix = table.tables("matrix")[0]
+        assert (matrix.headers, matrix.rows[0]) == (("", "a", "b", "c"), ("a", "", "0.67", "1.00"))
         # Paired by prompt, a minus b: 1 - 0.5, 0.5 - 1, 1 - 0.
         (pair,) = (pair for pair in table.ranking.pairs if (pair.first, pair.second) == ("a", "b"))
         assert pair.difference.estimate == pytest.approx(1 / 3)
@@ -180,16 +176,13 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
         ("c", 3),
         ("d", 4),
     ]
-    frame = table.ranking_to_pandas()
-    assert frame["system"].tolist() == ["b", "a", "c", "d"]
-    assert frame["rank"].tolist() == [1, 2, 3, 4]
-    assert frame["ranked_by"].unique().tolist() == ["strength"]
-    assert frame["field_winrate"].is_monotonic_decreasing
-    assert frame["field_winrate"][1] == pytest.approx(86 / 120, abs=1e-6)  # the baseline did meet all the others
+    assert [(one.system, one.rank) for one in table.ranked] == [("b", 1), ("a", 2), ("c", 3), ("d", 4)]
+    against_all = [one.field_winrate.estimate for one in table.ranked]
+    assert against_all == sorted(against_all, reverse=True)
+    assert against_all[1] == pytest.approx(86 / 120, abs=1e-6)  # the baseline did meet all the others
     systems, _, pairs = table.text_tables()
     assert systems.headers[1:3] == ("raw winrate [95%]", "against all [95%]")
     assert [row[0] for row in systems.rows] == ["b", "a", "c", "d"]
     assert pairs.headers[4] == "difference of strengths [95%]"
     means = [one.mean_rank.estimate for one in table.summary.systems]
     assert sorted(names, key=lambda name: means[names.index(name)]) == ["b", "a", "c", "d"]
-    assert compare().ranking_to_pandas()["ranked_by"].unique().tolist() == ["winrate"]

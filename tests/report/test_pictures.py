@@ -12,8 +12,8 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.numbers import Missing
-from evenhand.report.pictures import Mark, Marks, Matrix, Picture, Shares, pictures_of
-from evenhand.results.measures import Finding
+from evenhand.report.pictures import Mark, Marks, Matrix, Picture, pictures_of
+from evenhand.results.measures import Measure
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Interval
@@ -155,11 +155,10 @@ HOSTILE = (
 
 def test_what_names_hold_is_shown_and_not_obeyed():
     interval = Interval(0.7, 0.5, 1.0, 0.95, "exact", 9)
-    marks = [Mark(name, Finding(name, (name,), interval, "score"), name) for name in HOSTILE]
-    marks += [Mark(name, Finding(name, (name,), Missing(name), "score")) for name in HOSTILE]
+    marks = [Mark(name, Measure(name, (name,), interval, "score"), name) for name in HOSTILE]
+    marks += [Mark(name, Measure(name, (name,), Missing(name), "score")) for name in HOSTILE]
     panels = [
         *(Marks(name, marks, title=name) for name in HOSTILE),
-        Shares(HOSTILE[0], HOSTILE, 5, [(name, [1] * 6) for name in HOSTILE]),
         Matrix(HOSTILE[1], HOSTILE, HOSTILE, [[0.5] * 6] * 6, [["1.00"] * 6] * 6, "verdicts", "people"),
     ]
     picture = Picture("k", "Scores", "A caption.", panels)

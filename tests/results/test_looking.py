@@ -69,4 +69,4 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
     assert shown.count("A spider has eight.") == 1  # a text stands once
     assert max(map(len, judged.row("p-17").to_terminal(width=60).splitlines())) <= 60
     assert "(missing)" in str(judged["p-18"])
-    assert "nobody was asked" in str(judged["p-18"])
+    assert "votes 0" in str(judged["p-18"])

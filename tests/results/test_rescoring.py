@@ -49,7 +49,7 @@ REFUSED = {
 @pytest.mark.parametrize("mode", REFUSED)
 def test_a_mean_over_draws_is_not_read_from_draws_that_could_stop(mode, tmp_path):
     run, reread = REFUSED[mode]
-    table = run(stop_early=True, confidence=None)
+    table = run(stop_early=True)
     path = tmp_path / "table.parquet"
     table.save(path)
     for each in (table, evenhand.open(path)):
@@ -63,10 +63,10 @@ def test_a_mean_over_draws_is_not_read_from_draws_that_could_stop(mode, tmp_path
 
 
 def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
-    every, table = judged(), judged(stop_early=True, confidence=None)
+    every, table = judged(), judged(stop_early=True)
     cell = ("one", "met")
     full, early = every.summaries[cell], table.summaries[cell]
-    assert early.score == full.score  # certainty never changes an outcome
+    assert early.score == full.score
     assert full.spread is not None
     assert early.spread == Missing("nothing was drawn twice, or draws could stop early")
     first = [item.verdict.model_copy(update={"votes": item.verdict.votes[:2]}) for item in every.judgements]

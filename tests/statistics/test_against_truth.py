@@ -61,14 +61,6 @@ def test_with_a_truth_of_two_values_the_pairs_are_the_area_under_the_curve():
     assert found.pair_accuracy.estimate == pytest.approx(metrics.roc_auc_score(truth > 0.5, judged))
 
 
-def test_numbers_without_ties():
-    generator = np.random.default_rng(6)
-    truth, judged = generator.standard_normal((2, 70))
-    found = correlations(100 * truth, judged + truth)
-    assert found.kendall.estimate == pytest.approx(stats.kendalltau(truth, judged + truth).statistic)
-    assert found.spearman.estimate == pytest.approx(stats.spearmanr(truth, judged + truth).statistic)
-
-
 def test_within_groups_by_scipy_and_by_hand():
     generator = np.random.default_rng(7)
     truth, judged = judged_levels(generator, 30, 6)

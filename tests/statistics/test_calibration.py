@@ -55,10 +55,3 @@ def test_the_brier_score_is_scikit_learns(rows):
     confidences, outcomes = np.array(rows).T
     expected = brier_score_loss(outcomes, confidences, labels=[0, 1])
     assert calibration(confidences, outcomes).brier.estimate == pytest.approx(expected, abs=1e-9)
-
-
-def test_the_brier_score_by_hand():
-    # 0.9: 3 of 4; 0.4: 1 of 2. (3 · 0.01 + 0.81 + 0.36 + 0.16) / 6 = 1.36 / 6.
-    found = calibration([0.9, 0.9, 0.9, 0.9, 0.4, 0.4, np.nan, 0.3], [1, 1, 1, 0, 1, 0, 1, np.nan])
-    assert found.brier.estimate == pytest.approx(1.36 / 6)
-    assert (found.n, found.n_set_aside) == (6, 2)

@@ -37,25 +37,6 @@ def test_by_hand():
     assert found.length_effect.estimate == pytest.approx(np.log(3) / 2 / np.tanh(10 / 10.328), abs=1e-4)
 
 
-def test_who_stands_first_in_a_row_does_not_matter():
-    generator = np.random.default_rng(2)
-    first, second = np.tile([[0, 1, 2], [1, 2, 0]], 40)
-    score, difference = generator.choice([0, 0.5, 1.0], 120), generator.normal(20, 50, 120)
-    turn = generator.random(120) < 0.5
-    one = length_controlled_win_rates(Contests.of("abc", first=first, second=second, score=score), difference)
-    turned = Contests.of(
-        "abc",
-        first=np.where(turn, second, first),
-        second=np.where(turn, first, second),
-        score=np.where(turn, 1 - score, score),
-    )
-    other = length_controlled_win_rates(turned, np.where(turn, -difference, difference))
-    assert other.scale == pytest.approx(one.scale)
-    for ours, theirs in zip(one.win_rates, other.win_rates, strict=True):
-        assert theirs.estimate == pytest.approx(ours.estimate, abs=1e-6)
-        assert theirs.low == pytest.approx(ours.low, abs=1e-5)
-
-
 @pytest.mark.parametrize(
     ("score", "difference", "reason"),
     [

@@ -38,15 +38,6 @@ def test_with_ties_it_is_multinomial_and_the_covariance_that_of_clusters():
     np.testing.assert_allclose(fit.covariance, 40 / 39 * inverse @ scores.T @ scores @ inverse, rtol=1e-8)
 
 
-def test_a_pattern_is_the_same_as_a_row_per_contest():
-    design, score, cluster = random_contests(4)
-    pattern = np.arange(200) % 7
-    one = fit_logit(LogitOutcomes.of(design[:7], score, cluster, ties=True, pattern=pattern))
-    other = fit_logit(LogitOutcomes.of(design[:7][pattern], score, cluster, ties=True))
-    np.testing.assert_allclose(one.parameters, other.parameters, atol=1e-9)
-    np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("x", "score", "answer"),
     [
@@ -62,19 +53,6 @@ def test_existence_of_the_estimate(x, score, answer):
     design = np.column_stack([np.ones(4), x])
     found = fit_logit(LogitOutcomes.of(design, np.array(score, dtype=float), np.arange(4), ties=False))
     assert isinstance(found, LogitFit) if answer is None else found == answer
-
-
-def test_separation_by_a_single_row_of_many_is_found():
-    generator = np.random.default_rng(0)
-    rows = 3000
-    noise = generator.standard_normal((rows, 1))
-    only_one = np.zeros((rows, 1))
-    only_one[1717] = 1.0  # a column that one contest alone informs, and that it won
-    score = (generator.random(rows) < 0.5).astype(float)
-    score[1717] = 1.0
-    design = np.hstack([noise, only_one])
-    assert fit_logit(LogitOutcomes.of(design, score, np.arange(rows), ties=False)) == "separated"
-    assert isinstance(fit_logit(LogitOutcomes.of(noise, score, np.arange(rows), ties=False)), LogitFit)
 
 
 def test_one_upset_among_a_hundred_thousand_contests_has_a_finite_strength():

@@ -54,29 +54,6 @@ def test_two_systems_that_met_only_the_baseline_are_compared_by_prompt():
     assert a_b.difference_test.adjusted_p_value == pytest.approx(3 * 2 / 2**6)
 
 
-def test_pairing_by_prompt_sharpens_the_difference():
-    generator = np.random.default_rng(4)
-    ease = generator.random(200) < 0.5  # the baseline is beaten on easy prompts, whoever plays
-    a, b = ease.astype(float), ease.astype(float)
-    b[:6] = 0.0
-    contests = Contests.of(
-        ["a", "b", "baseline"],
-        first=[0, 1] * 200,
-        second=[2, 2] * 200,
-        score=np.column_stack([a, b]).ravel(),
-        cluster=np.repeat(np.arange(200), 2),
-    )
-    difference = compare_pairs(contests)[0].difference
-    unpaired = np.sqrt(2 * 0.25 / 200) * 1.96
-    assert (difference.high - difference.low) / 2 < unpaired / 3
-
-
-def test_a_system_without_contests_is_not_compared():
-    pairs = compare_pairs(Contests.of("abc", first=[0, 0], second=[1, 1], score=[1, 0]))
-    assert [pair.difference is None for pair in pairs] == [False, True, True]
-    assert pairs[0].difference_test.adjusted_p_value == pairs[0].difference_test.p_value
-
-
 def different(first, second, adjusted):
     return PairComparison(first, second, 1, None, None, None, DifferenceTest(0.0, adjusted, "exact", 1))
 

@@ -7,38 +7,8 @@ import numpy as np
 import pytest
 
 from evenhand.statistics.contests import Contests, win_rates
-from evenhand.statistics.length import length_controlled_win_rates
 from evenhand.statistics.ranking import mean_ranks, rank_systems, steps
-from evenhand.statistics.strengths import fit_strengths
-from tests.statistics.simulated_contests import resolved, simulated_contests
 from tests.support.shared import shared_path
-
-
-def test_everything_in_one_call_is_what_the_parts_say():
-    presented = simulated_contests(np.random.default_rng(3), [0.8, 0.0, -0.8], advantage=0.6, ties=0.3)
-    contests = resolved(presented)
-    lengths = np.random.default_rng(4).normal(size=len(contests))
-    ranking = rank_systems(contests, presented=presented, length_difference=lengths)
-    assert [system.system for system in ranking.systems] == ["system 0", "system 1", "system 2"]
-    assert [system.winrate for system in ranking.systems] == [each.win_rate for each in win_rates(contests)]
-    assert ranking.model == fit_strengths(presented, order_effect=True)
-    assert ranking.length_controlled == length_controlled_win_rates(contests, lengths)
-    assert ranking.balanced
-    assert (ranking.prompts, sum(system.contests for system in ranking.systems)) == (60, 2 * 180)
-    assert ranking.groups == (("system 0",), ("system 1",), ("system 2",))
-    assert rank_systems(contests, presented=presented, length_difference=lengths) == ranking
-
-
-def test_both_orders_remove_what_the_first_order_alone_adds():
-    """Equal systems before a judge that likes the first: only the first order puts system 0 far above one half."""
-    rates = {"both": [], "first order": []}
-    for seed in range(40):
-        presented = simulated_contests(np.random.default_rng(seed), [0.0, 0.0], advantage=1.0, prompts=60)
-        one_order = presented.only(presented.first == 0)
-        rates["both"].append(win_rates(resolved(presented))[0].win_rate.estimate)
-        rates["first order"].append(win_rates(one_order)[0].win_rate.estimate)
-    assert np.mean(rates["both"]) == pytest.approx(0.5, abs=0.02)
-    assert np.mean(rates["first order"]) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.02)  # 0.731
 
 
 def ladder_to_the_baseline(*won, prompts=12):

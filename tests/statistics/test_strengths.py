@@ -81,14 +81,6 @@ class TestNoFiniteEstimate:
         assert fit.strengths[0].reason == "won every contest: no finite strength"
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
-    def test_two_camps_of_equal_size_leave_nobody_placed(self):
-        # a~b and c~d within, a and b win everything against c and d
-        rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
-        fit = fit_strengths(contests_of(rows, "abcd"), ties="half")
-        assert log_strengths(fit) == [None] * 4
-        one_way = "the systems fall into groups between which all wins go one way: no finite strength"
-        assert {s.reason for s in fit.strengths} == {one_way}
-
     def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
         # a, b and c beat one another in a circle; d and e as well, and meet nobody else
         rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
@@ -117,8 +109,8 @@ class TestNoFiniteEstimate:
         assert "position decides" in fit.position_probability.reason
         assert log_strengths(fit) == pytest.approx([0, 0])
 
-    @pytest.mark.parametrize("systems", [2, 3, 4])
-    @pytest.mark.parametrize("upsets", [0.05, 0.2, 0.5])
+    @pytest.mark.parametrize("systems", [2, 4])
+    @pytest.mark.parametrize("upsets", [0.05, 0.5])
     @pytest.mark.parametrize("ties", ["half", "davidson"])
     def test_orders_that_always_agree_leave_nothing_to_estimate_the_position_by(self, ties, systems, upsets):
         rows, drawn = [], np.random.default_rng(1)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from tests.support.server import Application, JudgeServer
+from tests.support.server import JudgeServer
 
 
 @dataclass
@@ -57,17 +57,38 @@ class Batch:
     errors: list = field(default_factory=list)
 
 
-class BatchApplication(Application):
-    """Both interfaces beside the direct one."""
+class BatchServer(JudgeServer):
+    """The loopback server with both interfaces of batches.
 
-    def __init__(self, *given):
-        super().__init__(*given)
+    Attributes:
+        plan: What goes wrong with the batches that are made from now on.
+        submitted: Key -> the number of batches that it was in.
+        answered: Key -> how often it was answered in a batch, and so has to be paid for.
+        events: Kind of request -> how often it came.
+    """
+
+    def __init__(self, **given):
+        super().__init__(**given)
         self.plan = Plan()
         self.files = {}
-        self.batches = {}
+        self.by_name = {}
         self.submitted = Counter()
         self.answered = Counter()
         self.events = Counter()
+
+    @property
+    def batches(self):
+        return list(self.by_name.values())
+
+    def finish(self):
+        """All batches end."""
+
+        async def end():
+            self.plan.hold = False
+            for batch in self.batches:
+                self._end(batch)
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop).result(10)
 
     async def handle(self, request):
         path = request.path.removeprefix("/v1").strip("/")
@@ -82,7 +103,7 @@ class BatchApplication(Application):
         elif request.method == "POST":
             answer = self._create(request, kind)
         elif name == "results":
-            batch = self.batches[place]
+            batch = self.by_name[place]
             answer = self._lines(request, batch.output, batch)
         else:
             answer = self._look(name)
@@ -106,7 +127,7 @@ class BatchApplication(Application):
             return web.json_response({"error": {"message": f"No such File object: {name}"}}, status=404)
         if not request.path.endswith("/content"):
             return web.json_response({"id": name, "status": "processed"})
-        batch = next(each for each in self.batches.values() if name in (f"out-{each.name}", f"err-{each.name}"))
+        batch = next(each for each in self.batches if name in (f"out-{each.name}", f"err-{each.name}"))
         return await self._lines(request, content, batch)
 
     async def _lines(self, request, lines, batch):
@@ -152,21 +173,21 @@ class BatchApplication(Application):
         if plan.stall_create:
             self.events["stalled"] += 1
             await self.stopping.wait()
-        name = f"{'msgbatch_' if kind == 'anthropic' else 'batch_'}{len(self.batches) + 1}"
+        name = f"{'msgbatch_' if kind == 'anthropic' else 'batch_'}{len(self.by_name) + 1}"
         batch = Batch(name, kind, lines, plan, file, time.time())
-        self.batches[name] = batch
+        self.by_name[name] = batch
         self.submitted.update(line["custom_id"] for line in lines)
         if plan.once:
             self.plan = Plan(hold=plan.hold)
         if not plan.hold:
-            self.finish(batch)
+            self._end(batch)
         if plan.create_lost:
             plan.create_lost -= 1
             request.transport.abort()
             return web.Response()
         return web.json_response(self._shown(batch))
 
-    def finish(self, batch):
+    def _end(self, batch):
         """The provider has worked it off."""
         if batch.status != "in_progress":
             return
@@ -278,52 +299,8 @@ class BatchApplication(Application):
         }
 
     async def _look(self, name):
-        batch = self.batches.get(name)
+        batch = self.by_name.get(name)
         if batch is None:
             return web.json_response({"error": {"message": f"No batch found with id {name!r}"}}, status=404)
         self.events[f"look {name}"] += 1
         return web.json_response(self._shown(batch))
-
-
-class BatchServer(JudgeServer):
-    """The server in a thread of this process."""
-
-    application = BatchApplication
-
-    @property
-    def plan(self):
-        """What goes wrong with the batches that are made from now on."""
-        return self._application.plan
-
-    @plan.setter
-    def plan(self, plan):
-        self._application.plan = plan
-
-    @property
-    def submitted(self):
-        """Key -> in how many batches it was."""
-        return self._application.submitted
-
-    @property
-    def answered(self):
-        """Key -> how often it was answered in a batch, and so has to be paid for."""
-        return self._application.answered
-
-    @property
-    def batches(self):
-        return list(self._application.batches.values())
-
-    @property
-    def events(self):
-        """How often what was asked."""
-        return self._application.events
-
-    def finish(self):
-        """All batches end."""
-
-        async def end():
-            self._application.plan.hold = False
-            for batch in self._application.batches.values():
-                self._application.finish(batch)
-
-        asyncio.run_coroutine_threadsafe(end(), self._loop).result(10)

@@ -175,7 +175,7 @@ class Application:
 
     @property
     def finished(self) -> int:
-        return sum(seen.status is not None for seen in self.requests)
+        return sum(seen.status is not None for seen in list(self.requests))
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/_stats":
@@ -421,7 +421,7 @@ async def _serve(application: Application, port: int, started: Callable[[int], N
         cut_all()
 
 
-class JudgeServer:
+class JudgeServer(Application):
     """The server in a thread of this process, as a context manager.
 
     ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others. With a
@@ -430,9 +430,9 @@ class JudgeServer:
     Attributes:
         base_url: ``http://127.0.0.1:<port>/v1``
         requests: Every request in the order received.
+        refused: The number of requests beyond the capacity.
+        finished: The number of requests that were answered in full, errors included.
     """
-
-    application = Application
 
     def __init__(
         self,
@@ -445,22 +445,20 @@ class JudgeServer:
         port: int = 0,
         prefix_cache: PrefixCache | None = None,
     ) -> None:
-        self._application = self.application(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
-        self._wanted_port = port
-        self._port: int | None = None
+        super().__init__(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
+        self._port = port
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="judge-server", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
 
     async def _run(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
         def started(port: int) -> None:
             self._port = port
             self._ready.set()
 
-        await _serve(self._application, self._wanted_port, started, self._stop)
+        await _serve(self, self._port, started, asyncio.Event())
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -469,7 +467,7 @@ class JudgeServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
+        self._loop.call_soon_threadsafe(self.stopping.set)
         self._thread.join(10)
 
     @property
@@ -477,48 +475,18 @@ class JudgeServer:
         return f"http://127.0.0.1:{self._port}/v1"
 
     @property
-    def requests(self) -> list[SeenRequest]:
-        return list(self._application.requests)
-
-    @property
     def bodies(self) -> list[dict[str, Any]]:
-        return [seen.body for seen in self.requests]
+        return [seen.body for seen in list(self.requests)]
 
     @property
     def seen(self) -> int:
-        """How many requests arrived."""
-        return len(self._application.requests)
-
-    @property
-    def finished(self) -> int:
-        """How many requests were answered in full, errors included."""
-        return self._application.finished
-
-    @property
-    def in_flight(self) -> int:
-        return self._application.in_flight
-
-    @property
-    def max_in_flight(self) -> int:
-        return self._application.max_in_flight
-
-    @property
-    def refused(self) -> int:
-        """How many requests went beyond the capacity."""
-        return self._application.refused
-
-    def add_fault(self, fault: Fault) -> None:
-        """From now on."""
-        self._application.faults.append(fault)
-
-    def go_away(self, seconds: float) -> None:
-        """Cut every connection and refuse new ones for so long."""
-        asyncio.run_coroutine_threadsafe(self._application.leave(seconds), self._loop).result(10)
+        """The number of requests that arrived."""
+        return len(self.requests)
 
     def clear_faults(self) -> None:
         """From now on nothing goes wrong."""
-        self._application.faults.clear()
-        self._application.used.clear()
+        self.faults.clear()
+        self.used.clear()
 
 
 def _reply_function(

@@ -30,7 +30,7 @@ from typing import Any, Final, Literal
 
 from evenhand.criteria import NA_LABELS, Criterion, Option, fold_label
 from evenhand.data.fields import column_of, columns_named
-from evenhand.data.plain import briefly, held_in, number_of, plain_cell
+from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.votes import Completion, Match, Verdict, Vote, is_missing
@@ -319,9 +319,7 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     >>> named_votes(["yes", None], "instance 0")
     {'judge_0': 'yes', 'judge_1': None}
     """
-    given = held_in(recorded, where) if isinstance(recorded, str) else recorded
-    if hasattr(given, "tolist"):  # a numpy array or a pandas series
-        given = given.tolist()
+    given = parse_cell(recorded, where)
     if isinstance(given, Mapping):
         return {str(judge): vote for judge, vote in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):

@@ -15,7 +15,7 @@ from numbers import Integral
 from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.plain import briefly, held_in, number_of, plain_cell
+from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.statistics.intervals import IntervalLevel
@@ -337,15 +337,15 @@ def classifications_of(row: Mapping[str, Any], instance: int) -> Classifications
     >>> classifications_of({"data_classification_policy": "pii"}, 0), classifications_of({}, 0)
     ((('pii',),), ())
     """
-    given = plain_cell(row.get(CLASSIFICATION))
-    held = held_in(given, f"instance {instance}") if isinstance(given, str) else given
+    given = row.get(CLASSIFICATION)
+    held = parse_cell(given, f"instance {instance}")
     if is_missing(held) or (isinstance(held, (str, list, tuple)) and not held):
         return ()
     classes = [held] if isinstance(held, str) else held
     if not isinstance(classes, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in classes):
         raise InvalidInputError(
             f"instance {instance} has {briefly(given)} in {CLASSIFICATION!r}, which says who may see the row; "
-            "accepted: a class of data such as 'pii', or a list of classes of which an engine must allow one"
+            "accepted: a class of data such as 'pii', or a list of classes; an engine must allow one of them"
         )
     return (tuple(each.strip() for each in classes),)
 

@@ -300,27 +300,27 @@ def plain_cell(value: object) -> object:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def held_in(text: str, where: str) -> object:
-    """Return the list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
+def parse_cell(value: object, where: str) -> object:
+    """Return a cell, where it is a text that holds a list or a mapping, as JSON or as Python writes it, as that.
 
-    A bare ``nan``, as pandas has for nothing, is None there.
+    numpy's scalars and arrays become Python's. A bare ``nan``, as pandas writes for nothing, becomes None in it.
 
     Raises:
         InvalidInputError: If a mapping in it has a key twice.
 
-    >>> held_in("{'ann': 'yes', 'bob': nan}", "row 0")
+    >>> parse_cell("{'ann': 'yes', 'bob': nan}", "row 0")
     {'ann': 'yes', 'bob': None}
     """
-    if text.strip()[:1] not in {"[", "{", "("}:
-        return text
+    if not isinstance(value, str) or value.strip()[:1] not in {"[", "{", "("}:
+        return plain_cell(value)
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
+        return json.loads(value, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
     except (ValueError, RecursionError):
         pass
     try:
-        return ast.literal_eval(_Literal(where).visit(ast.parse(text.strip(), mode="eval")))
+        return ast.literal_eval(_Literal(where).visit(ast.parse(value.strip(), mode="eval")))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return text
+        return value
 
 
 class _Literal(ast.NodeTransformer):

@@ -107,7 +107,11 @@ def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
         try:
             yield parquet_file(opened, path)
         except pyarrow.ArrowException as error:
-            raise InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one: {error}") from error
+            raise _not_parquet(path, error) from error
+
+
+def _not_parquet(path: Path, error: object) -> InvalidInputError:
+    return InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one: {error}")
 
 
 def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarrow.parquet.ParquetFile:  # noqa: ANN401 - a file of Python's or pyarrow's
@@ -127,7 +131,7 @@ def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarro
         file = pyarrow.parquet.ParquetFile(source, buffer_size=_PART, read_dictionary=texts)
         check_types(file.schema_arrow, repr(str(path)))
     except (pyarrow.ArrowException, binascii.Error) as error:
-        raise InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one: {error}") from error
+        raise _not_parquet(path, error) from error
     return file
 
 
@@ -177,7 +181,7 @@ def _read_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  # no
     end = opened.read(8)
     length = int.from_bytes(end[:4], "little")
     if end[4:] != _MAGIC or length > size - 12:
-        raise InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one")
+        raise _not_parquet(path, "it has no footer")
     opened.seek(size - 8 - length)
     footer = opened.read(length).replace(_SCHEMA, _HIDDEN_SCHEMA)
     opened.seek(0)
@@ -227,7 +231,7 @@ def _plain_name(name: str) -> str:
 
 
 _SHELL = "shell"
-_ENDINGS = {*SUFFIXES, ".eval", ".jsonl.gz", ".json.gz", ".csv.gz"}
+_TEXT_ENDINGS = {".jsonl", ".json", ".csv"}
 _PART_BYTES = 1024**2
 _BATCH_ROWS = 256
 _CELL_BYTES = 64
@@ -282,13 +286,9 @@ def _kind_of(path: Path) -> str | None:
     """
     if is_opened(path):
         return _SHELL
-    suffix = _suffix(path)
-    return suffix.removesuffix(".gz") if suffix in _ENDINGS else None
-
-
-def _suffix(path: Path) -> str:
-    *_, last = path.suffixes or [""]
-    return "".join(path.suffixes[-2:] if last.lower() == ".gz" else [last]).lower()
+    suffix, is_packed = path.suffix.lower(), path.suffix.lower() == ".gz"
+    kind = path.with_suffix("").suffix.lower() if is_packed else suffix
+    return kind if kind in _TEXT_ENDINGS or (kind in {".parquet", ".eval"} and not is_packed) else None
 
 
 def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
@@ -310,8 +310,8 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
     try:
         if kind is None:
             raise InvalidInputError(
-                f"{str(path)!r} ends in {_suffix(path)!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, text files with "
-                "'.gz' behind it too, or the folder of a data set saved with save_to_disk"
+                f"{str(path)!r} is not a file of rows by its ending. Accepted: {', '.join(map(repr, SUFFIXES))}, "
+                "text files with '.gz' behind it too, or the folder of a data set saved with save_to_disk"
             )
         if kind == ".parquet":
             yield from _parquet_rows(path, held=held)
@@ -443,29 +443,19 @@ def _rows_of_list(text: str, path: Path) -> list[Row]:
         raise InvalidInputError(
             f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
         ) from error
-    for number, row in enumerate(rows):
-        if not isinstance(row, dict):
-            raise InvalidInputError(
-                f"{str(path)!r} holds a {type(row).__name__} at place {number} of its list; each row must be an object"
-            )
     return rows
 
 
 def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    return (_row_of_line(line, number, path) for number, line in enumerate(lines, start=1) if line.strip())
-
-
-def _row_of_line(line: str, number: int, path: Path) -> Row:
-    try:
-        row: Row = parse_json_value(line, f"line {number} of {str(path)!r}")
-        wrong = "" if isinstance(row, dict) else f"it holds a {type(row).__name__}"
-    except json.JSONDecodeError as error:
-        wrong = f"{error.msg} (column {error.colno})"
-    if wrong:
-        raise InvalidInputError(
-            f"{str(path)!r} is not JSONL at line {number}: {wrong}; each line must be one JSON object"
-        )
-    return row
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield parse_json_value(line, f"line {number} of {str(path)!r}")
+            except json.JSONDecodeError as error:
+                raise InvalidInputError(
+                    f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must "
+                    "be one JSON object"
+                ) from error
 
 
 @contextmanager
@@ -514,10 +504,11 @@ def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
     size, grown = path.stat().st_size, 0
     with open_parquet(path) as file:
         schema = file.schema_arrow
-        header = (schema.metadata or {}).get(PARQUET_HEADER)
-        if header is not None:
-            yield json.loads(header)  # which says that it is a saved result
-            return
+        if PARQUET_HEADER in (schema.metadata or {}):
+            raise InvalidInputError(
+                f"{str(path)!r} is a saved result, not a data set, which evenhand.open reads; give the rows that it "
+                "was made from"
+            )
         check_columns(schema.names, f"the header of {str(path)!r}")
         if held:
             check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)

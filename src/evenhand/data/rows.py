@@ -17,7 +17,7 @@ import pyarrow
 
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_in, name_of, text_of
 from evenhand.data.formats.logs import rows_of_log
-from evenhand.data.plain import briefly, held_in, is_of
+from evenhand.data.plain import briefly, is_of, parse_cell
 from evenhand.data.row_files import (
     SUFFIXES,
     check_columns,
@@ -151,7 +151,7 @@ def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[s
     for path in [path for given in ([data] if isinstance(data, str | Path) else data) for path in files_named(given)]:
         if not path.is_dir() and split is not None:
             raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
-        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else _rows_of_data_file(path, held=held)
+        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else rows_of_file(path, held=held)
         yield f"the data set {str(path)!r}", rows
 
 
@@ -167,18 +167,6 @@ def _saved_set(path: Path) -> object:
         return datasets.load_from_disk(str(path))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InvalidInputError(f"{str(path)!r} is not a data set saved with save_to_disk ({error})") from error
-
-
-def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
-    """Yield the rows of a file, and refuse a saved result."""
-    for number, row in enumerate(rows_of_file(path, held=held)):
-        saved = saved_kind(row) if number == 0 else None
-        if saved is not None:
-            raise InvalidInputError(
-                f"{str(path)!r} is a saved result, not a data set: it holds {saved}, which "
-                "evenhand.open reads; give the rows that it was made from"
-            )
-        yield row
 
 
 def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN401 - of any library
@@ -509,7 +497,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
         {'gpt-4.1': 'Paris', 'tie': ''}
     """
-    found = held_in(prediction, f"instance {instance}") if isinstance(prediction, str) else prediction
+    found = parse_cell(prediction, f"instance {instance}")
     if isinstance(found, (list, tuple)):
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.judges import Judge, Result
 from evenhand.modes.checklist import ChecklistResult
-from evenhand.modes.rubric import RubricResult
+from evenhand.modes.judgements import RubricResult
 from evenhand.votes import Verdict
 
 Evaluator = Callable[..., dict[str, Any]]

@@ -40,7 +40,7 @@ from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import VoteColumns
-from evenhand.scoring import count_readings, count_replies, readings_note
+from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.agreement import Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
@@ -56,7 +56,7 @@ from evenhand.statistics.consistency import (
 from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
-from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
+from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
 Mode = Literal["assess", "compare"]
 Order = tuple[int, ...]
@@ -259,7 +259,7 @@ class Replies:
         num_reasks: The number of times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
         usage: Calls, tokens and cost.
-        readings: The forms in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
+        readings: The forms in which the selections were read, and how often each.
     """
 
     unscored_counts: UnscoredCounts
@@ -493,18 +493,18 @@ def _share(
 
 
 def _replies(asked: Sequence[Asked], level: Level) -> Replies:
-    votes = [vote for question in asked for vote in question.verdict.votes]
     columns = VoteColumns.of([each.verdict.votes for each in asked])
     counts = UnscoredCounts.of(columns, [each.instance for each in asked])
     reasons = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(counts.reasons.items()))
-    replied = [(each.together, *count_replies(each.verdict.votes)) for each in asked]
+    replies = zip(asked, columns.replies().tolist(), strict=True)
+    replied = [(each.together, named, every) for each, (named, every) in replies]
     return Replies(
         unscored_counts=counts,
-        num_na=sum(vote.na for vote in votes),
-        num_reasks=sum(vote.reasks for vote in votes),
+        num_na=int(columns.na.sum()),
+        num_reasks=int(columns.reasks.sum()),
         parse_rate=_share(replied, level, f"no vote has a last reply: {reasons or 'there is no vote'}"),
-        readings=dict(count_readings(votes)),
-        usage=total_usage(vote.usage for vote in votes),
+        readings=dict(columns.readings()),
+        usage=columns.used(),
     )
 
 

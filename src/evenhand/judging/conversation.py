@@ -23,13 +23,13 @@ from evenhand.options import FlowName, FlowOptions, RunOptions, option
 from evenhand.parsing import read_reply
 from evenhand.prompts import (
     FIRST_PROMPTS,
-    PLACEHOLDERS,
     Behind,
     FirstStage,
     Subject,
     check_first_prompt,
     describes_options,
     fill_prompt,
+    is_prompt_name,
     length_shared,
     nonce_for,
     prompt_sources,
@@ -120,7 +120,7 @@ class Flow(FlowOptions):
     def templates(self, question: Question) -> tuple[str, ...]:
         """Return the texts of all templates with which a judge is asked such a question."""
         first, again = self.first_prompt(question), "sheet_reask" if question.sheet else "reask"
-        own = first not in PLACEHOLDERS
+        own = not is_prompt_name(first)
         stages = {
             "_own" if own else first: True,
             "selection": self.flow == "two_step" and not question.sheet,
@@ -192,7 +192,7 @@ class Conversation:
         prompt, stage = self.flow.first_prompt(question), FIRST_STAGES[self.flow.flow]
         text = (
             fill_prompt(prompt, values, behind)
-            if prompt in PLACEHOLDERS
+            if is_prompt_name(prompt)
             else render_own_prompt(prompt, subject, "sheet" if subject == "sheet" else stage, values)
         )
         self.shared = length_shared(text, str(values["nonce"]))

@@ -143,7 +143,6 @@ def by_group(
     results: Results,
     by: object,
     *,
-    data: object = None,
     gold: object = None,
     design: str | None = None,
     level: float | None = None,
@@ -153,7 +152,6 @@ def by_group(
     Args:
         results: What was judged.
         by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
-        data: The rows that were judged, where the result keeps no such column.
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
         design: How the labelled rows were chosen; with it, the scores of groups are corrected too.
         level: The level of the intervals; that of the results by default.
@@ -165,7 +163,7 @@ def by_group(
     Raises:
         InvalidInputError: If there are no such groups, or labels that fit no row.
     """
-    names = results.group_of(by, data)
+    names = results.group_of(by)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
     kept = results.level_over([])

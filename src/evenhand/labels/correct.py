@@ -225,7 +225,7 @@ class CorrectedScores(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the scores, and the differences."""
         title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
-        notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
+        notes = (*notes_on(self.scores), *self.notes)
         scores = _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
         if not self.differences:
             return (scores,)
@@ -267,41 +267,30 @@ class CorrectedScores(PrintedTables):
         return f"<CorrectedScores of {len(self.scores)} score(s), design {self.design!r}>\n{self}"
 
 
-def worth(scores: Sequence[Corrected]) -> list[str]:
-    """Say how many labels the judge is worth, and where its own mean misleads.
-
-    A sentence about its worth needs a test or a limit that allows it: ``worth`` of a correction.
-    """
-    notes, useless, off = [], [], []
-    for each in scores:
-        labels = format_count(each.num_labelled, "label")
-        corrected, saved = each.corrected, each.labels_saved
-        if isinstance(corrected, Missing) or isinstance(saved, Missing):
-            notes += [f"{each.name}: {why.reason}." for why in (corrected, saved) if isinstance(why, Missing)][:1]
-            continue
-        if each.worth == "nothing":
-            useless.append(f"{each.name} ({labels})")
-        elif each.worth == "more" and saved >= 1:
-            notes.append(f"{each.name}: with these {labels} the judge is worth {format_count(saved)} more.")
-        if each.judge and not corrected.low <= each.judge.estimate <= corrected.high:
-            off.append(f"{each.name} ({format_number(each.judge.estimate)})")
-    if useless:
-        notes.append(f"The judge adds nothing to the labels alone for: {_listed(useless, len(scores))}.")
-    return notes + ([f"The judge's mean lies outside the corrected interval for: {'; '.join(off)}."] if off else [])
-
-
-def _own_notes(found: Sequence[Corrected]) -> list[str]:
-    """Return the notes of the numbers, each once, with what it is about."""
+def notes_on(scores: Sequence[Corrected]) -> list[str]:
+    """Say how many labels the judge is worth, where its own mean misleads, and what else is known of each score."""
     about: dict[str, list[str]] = {}
-    for each in found:
-        for note in each.notes:
+    for each in scores:
+        for note in (*_worth_of(each), *each.notes):
             about.setdefault(note, []).append(each.name)
-    return [f"{_listed(names, len(found))}: {note}." for note, names in about.items()]
+    return [
+        f"{'all scores' if 1 < len(names) == len(scores) else '; '.join(names)}: {note}."
+        for note, names in about.items()
+    ]
 
 
-def _listed(names: Sequence[str], total: int) -> str:
-    """List the names of some scores; summarize if all of several are meant."""
-    return "all scores" if 1 < len(names) == total else "; ".join(names)
+def _worth_of(score: Corrected) -> Iterator[str]:
+    """Yield what the judge is worth, as far as a test or a limit allows to say so, and that its own mean misleads."""
+    corrected, saved, labels = score.corrected, score.labels_saved, format_count(score.num_labelled, "label")
+    if isinstance(corrected, Missing) or isinstance(saved, Missing):
+        yield corrected.reason if isinstance(corrected, Missing) else saved.reason  # type: ignore[union-attr] # one of the two
+        return
+    if score.worth == "nothing":
+        yield f"the judge adds nothing to the labels alone ({labels})"
+    elif score.worth == "more" and saved >= 1:
+        yield f"with these {labels} the judge is worth {format_count(saved)} more"
+    if score.judge and not corrected.low <= score.judge.estimate <= corrected.high:
+        yield f"the judge's mean, {format_number(score.judge.estimate)}, lies outside the corrected interval"
 
 
 def _table(

@@ -12,7 +12,7 @@ from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_of
 from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
-from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, worth
+from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
 from evenhand.options import GoldOptions
 from evenhand.results.measures import QuestionName, scores_of
@@ -139,7 +139,7 @@ def corrected_scores(
         logger.warning("%s_corrected is missing: %s", main, error)
         return {f"{main}_corrected": float("nan"), f"{main}_corrected_notes": [str(error)]}
     wholes = {each.criterion for each in results.outcomes() if each.part_of is None}
-    entries: dict[str, Any] = {f"{main}_corrected_notes": [*worth(found.scores), *found.notes]}
+    entries: dict[str, Any] = {f"{main}_corrected_notes": [*notes_on(found.scores), *found.notes]}
     for score in found.scores:
         parts = [*([] if score.criterion in wholes else [score.criterion]), *filter(None, [score.option])]
         name = f"{score.system}_winrate" if results.kind == "winrates" else main

@@ -25,14 +25,12 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
-from evenhand.modes.checked import item_panels
-from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
+from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
-from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
+from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import names_of, scores_of
@@ -538,7 +536,7 @@ OF_RUBRIC: Final = (
     *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
     *("run", "votes", "calls_left", "cost_left", "cost_reserved"),
 )
-"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.rubric.RubricSummary`."""
+"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.judgements.RubricSummary`."""
 
 OF_CRITERION: Final = ("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders")
 """The entries of a criterion that are not measures."""
@@ -1010,10 +1008,10 @@ class GradeScore(ChoiceMetric):
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the scores of one instance, for each judge; a list has one entry per vote."""
-        mode, result, names = judged.mode, judged.result, (*judged.result.names, UNRELATED_OPTION)
+        mode, result, names = judged.mode, judged.result, (*judged.about.names, UNRELATED_OPTION)
         scores: Dict[str, Any] = {}
         for judge in mode.judges:
-            for prefix, cast in zip(("", WITH_UNRELATED), result.runs, strict=False):
+            for prefix, cast in zip(("", WITH_UNRELATED), result, strict=False):
                 votes, grade = [vote for vote in cast if vote.judge_id == judge], mode.grade_of(judge, cast)
                 prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
                 found = {
@@ -1046,14 +1044,15 @@ class GradeScore(ChoiceMetric):
         """Return for each judge its Grade Score, its parts, and what they rest on."""
         del judged
         shown, judges = self.return_confidence_interval, tuple(measures.gradings)
-        scores: Dict[str, Any] = scores_of(measures)
+        scores: Dict[str, Any] = {}
         for judge, gradings in measures.gradings.items():
             found: Dict[str, Any] = {}
             for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
-                if grading.unscored_votes_matter:
+                if grading.unscored_counts.unscored_votes:
                     name = _with_judge(f"{prefix}grade_score", judges, judge)
                     logger.warning("The score %r: %s. %s", name, grading.unscored_counts, GRADED_ON_OTHERS)
                 own = scores_of(grading, with_intervals=shown)
+                scores |= {name: own.pop(name) for name in ("num_clusters",) if name in own}
                 for histograms in grading.histograms:
                     own |= histograms.scores()
                 found |= {prefix + name: value for name, value in own.items()}

@@ -883,7 +883,7 @@ class JudgeMetric(RunFields):
 
     def using_scores(self, judged: JudgedInstance, score: Any) -> dict[str, float]:
         """Return the main score under the name that says who judged, as unitxt has it."""
-        using = Measure(f"{judged.score_name}_using_{judged.evaluator}", score, always=True)
+        using = Measure(f"{judged.score_name}_using_{judged.evaluator}", (), score, always=True)
         return score_entries(using.name, using, with_intervals=self.return_confidence_interval)
 
 

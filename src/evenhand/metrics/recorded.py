@@ -183,7 +183,7 @@ class VoteAggregation(EvenhandMetric):
         )
         warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
         shown = self.return_confidence_interval
-        agreement = Measure(f"{main}_agreement", summary.scores.agreement, always=True)
+        agreement = Measure(f"{main}_agreement", (), summary.scores.agreement, always=True)
         return {
             **scores_of(summary.scores, main, with_intervals=shown, only=_OF_SCORES),
             **score_entries(agreement.name, agreement, with_intervals=shown),
@@ -198,7 +198,7 @@ class VoteAggregation(EvenhandMetric):
             return {}
         scores: Dict[str, Any] = {}
         for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
-            error = Measure(f"{main}_{short}", measure_at(compared, f"errors.{name}"), always=True)
+            error = Measure(f"{main}_{short}", (), measure_at(compared, f"errors.{name}"), always=True)
             scores |= score_entries(error.name, error, with_intervals=self.return_confidence_interval)
         rows = zip(compared.labels, compared.confusion_matrix, strict=True)
         matrix = {label: dict(zip(compared.labels, counts, strict=True)) for label, counts in rows}

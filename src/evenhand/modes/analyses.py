@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from evenhand.modes.any_mode import ModeAnalysis
-from evenhand.modes.checked import ChecklistAnalysis
+from evenhand.modes.checklist import ChecklistAnalysis
 from evenhand.modes.grade_scores import GradeAnalysis
 from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis

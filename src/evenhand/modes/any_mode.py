@@ -265,7 +265,7 @@ def _header(name: str, level: float) -> str:
 
 def _shown(name: str) -> Callable[[Mapping[str, Measure]], str]:
     def shown(measures: Mapping[str, Measure]) -> str:
-        return str(measures[name]) if name in measures else ""
+        return measures[name].written if name in measures else ""
 
     return shown
 

@@ -24,15 +24,14 @@ from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject
 from evenhand.numbers import Missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
-from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
-from evenhand.scoring import VoteMeasures, vote_measures
+from evenhand.scoring import VoteMeasures, bounded_mean, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
-CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
+CHOICE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "select": "best_of_select",
         "evaluate_first": "best_of_evaluate_first",
@@ -63,7 +62,7 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """
     if prompt is None:
         return CHOICE_PROMPTS["evaluate_first"] if flow == "one_step" else None
-    known: dict[str, PromptName] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
+    known: dict[str, str] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
     if "{{" in prompt:
         return prompt
     if prompt not in known:
@@ -135,28 +134,6 @@ def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
         )
 
 
-def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
-    """Check the rules by which the choices on one instance become one.
-
-    Args:
-        aggregation: The panel rule, or None.
-        on_position_bias: The value of a disagreement between orders, or None.
-
-    Raises:
-        UnknownRuleError: If a rule does not exist.
-    """
-    given = (
-        ("aggregation", aggregation, CHOICE_PANEL_RULES),
-        ("on_position_bias", on_position_bias, CHOICE_POSITION_RULES),
-    )
-    for name, rule, accepted in given:
-        if rule is not None and rule not in accepted:
-            raise UnknownRuleError(
-                f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
-                f"{did_you_mean(str(rule), accepted)}"
-            )
-
-
 TOLERANCE = 1e-9
 
 Shares = NDArray[np.float64]
@@ -213,7 +190,14 @@ class BestOfMode(ChoiceMode[Selection]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice_rules(self.options.aggregation, self.options.on_position_bias)
+        offered = {"aggregation": CHOICE_PANEL_RULES, "on_position_bias": CHOICE_POSITION_RULES}
+        for name, accepted in offered.items():
+            rule = getattr(self.options, name)
+            if rule is not None and rule not in accepted:
+                raise UnknownRuleError(
+                    f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
+                    f"{did_you_mean(str(rule), accepted)}"
+                )
         if self.options.stop_early:
             raise InvalidInputError(
                 "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
@@ -436,20 +420,18 @@ def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95
 
 
 def _rate(name: str, selections: Sequence[Selection], level: Level) -> CandidateRate:
-    offered = [name in each.names for each in selections]
     offering = [(each, each.names.index(name)) for each in selections if name in each.names]
-    shares = [(each.shares[place], 1.0) if each.shares else (0.0, 0.0) for each, place in offering]
-    table = np.array(shares, dtype=float).reshape(len(shares), 2)
-    lows, highs = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
-    confidence = IntervalLevel.of(level).only(offered)
-    rate = ratio_intervals(table[:, :1], table[:, 1:], level=confidence)[0] if offering else None
+    rate, leading = bounded_mean(
+        [each.shares[place] if each.shares else None for each, place in offering],
+        [None if each.set_aside else each.bounds[place] for each, place in offering],
+        level=IntervalLevel.of(level).only([name in each.names for each in selections]),
+    )
+    low, high = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
     return CandidateRate(
         rate=known(rate, "no scored instance offers it"),
-        unscored_bounds=unscored_bounds(
-            rate, [None if each.set_aside else each.bounds[place] for each, place in offering], level=confidence
-        ),
-        if_unscored_0=float(np.mean(lows)) if offering else Missing("no instance offers it"),
-        if_unscored_1=float(np.mean(highs)) if offering else Missing("no instance offers it"),
+        unscored_bounds=leading,
+        if_unscored_0=float(np.mean(low)) if offering else Missing("no instance offers it"),
+        if_unscored_1=float(np.mean(high)) if offering else Missing("no instance offers it"),
         num_offered=sum(len(each.names) > 1 for each, _ in offering),
         num_selected=sum(each.selected == name for each in selections),
         num_missing=sum(name in each.missing for each in selections),

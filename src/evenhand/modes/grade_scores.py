@@ -1,7 +1,7 @@
 """From one judge's choices in all rotations to its Grade Score, and to the effect of an unrelated option.
 
 The formulas are those of :mod:`evenhand.statistics.grade_score`. Here votes become its rows, repeated draws are
-averaged within their instance, and what cannot be scored keeps its reason.
+averaged within their instance, and instances without a score keep their reason.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from evenhand.numbers import (
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Column, Reported, UnscoredCounts, known, measure, measures_table
-from evenhand.results.notes import Spending, baseline_note, unscored_note
+from evenhand.results.measures import Column, Reported, known, measure, measures_table
+from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
-from evenhand.scoring import GRADED_ON_OTHERS, INDEPENDENT, readings_note, reply_measures
+from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
     Interval,
@@ -51,8 +51,8 @@ from evenhand.statistics import (
     uniformity,
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
-from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
-from evenhand.votes import MISSING_RESPONSE, WITHHELD, MatchKind, UnscoredReason, Usage, Vote
+from evenhand.statistics.intervals import IntervalLevel, Level
+from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Vote
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -76,6 +76,7 @@ class InstanceGrade:
         chosen: The number of votes for each candidate, in their own order.
         places: The number of votes for each place, the first one first.
         unscored_reason: Why there is no score: the most frequent reason of the votes.
+        chances: The score of a random judge for each draw that has a score.
     """
 
     n_options: int
@@ -88,6 +89,7 @@ class InstanceGrade:
     chosen: tuple[int, ...]
     places: tuple[int, ...]
     unscored_reason: UnscoredReason | None
+    chances: tuple[GradeScoreChance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class ChoiceHistograms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grading:
+class Grading(ReplyMeasures):
     """The Grade Score of one judge on a data set, and its components.
 
     Attributes:
@@ -142,12 +144,6 @@ class Grading:
         histograms: One histogram per number of candidates shown, the least number first.
         chances: The score of a random judge, for each number of candidates and of answers that was scored.
         instances: One entry per instance, in order.
-        parse_rate: Share of the replies that named an option at once.
-        readings: The way in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
-        unscored_counts: The unscored votes of the judge.
-        reasks: The number of times that the judge was asked again.
-        usage: The usage of its calls.
-        spending: The replies bought and wasted, if the judge sends requests; else None.
         level: The level of the intervals, which are over instances.
     """
 
@@ -158,38 +154,15 @@ class Grading:
     choice_score: Interval | Missing = measure("score", always=True)
     chance: float | Missing = measure("score", name="chance_grade_score", always=True)
     answered: Interval | Missing = measure("share", always=True)
-    parse_rate: Interval | Missing = measure("share", always=True)
     unanswered: Mapping[str, Interval] = measure("share")
     num_instances: int
     num_scored: int = measure("count")
     num_unscored: int = measure("count")
     num_missing_response: int = measure("count")
-    unscored_counts: UnscoredCounts = measure("count", name="")
-    reasks: int = measure("count")
-    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
-    usage: Usage = measure("count")
-    spending: Spending | None = measure("count", name="")
     histograms: tuple[ChoiceHistograms, ...]
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
     level: Level
-
-    @property
-    def unscored_votes_matter(self) -> bool:
-        """Whether the unscored votes could make the Grade Score another one, by the rule of ``unscored_bounds``.
-
-        How far they could move it is not known; the rule is asked whether any score from 0 to 1 of the instances with
-        an unscored vote could.
-        """
-        limits: list[tuple[float, float] | None] = [
-            (0.0, 1.0)
-            if each.answered < each.asked
-            else None
-            if each.grade_score is None
-            else (each.grade_score, each.grade_score)
-            for each in self.instances
-        ]
-        return unscored_bounds(self.grade_score or None, limits, level=self.level) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +184,9 @@ class UnrelatedEffect:
     num_paired: int = measure("count")
 
 
-@dataclass(frozen=True, slots=True)
-class Rotations:
-    """The votes on one instance in all its rotations.
-
-    Attributes:
-        names: The candidates that have a text, in their own order.
-        runs: All judges' votes without, and where it was asked with, the unrelated option; none if fewer than two
-            candidates are left.
-    """
-
-    names: tuple[str, ...]
-    runs: tuple[tuple[Vote, ...], ...]
+Runs = tuple[tuple[Vote, ...], ...]
+"""All judges' votes on one instance without, and where it was asked with, the unrelated option; none if fewer than two
+candidates have a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +196,10 @@ class GradeMeasures:
     Attributes:
         gradings: Judge -> its Grade Score without the unrelated option, and with it, if it was asked.
         effects: Judge -> the effect of the unrelated option; empty if none was asked with.
-        num_clusters: Clusters of the instances.
     """
 
     gradings: Mapping[str, tuple[Grading, ...]]
     effects: Mapping[str, UnrelatedEffect]
-    num_clusters: int | Missing = measure("count")
 
 
 UNRELATED: Final = "unrelated"
@@ -245,7 +207,7 @@ UNRELATED: Final = "unrelated"
 
 
 @dataclass(frozen=True)
-class GradeMode(ChoiceMode[Rotations]):
+class GradeMode(ChoiceMode[Runs]):
     """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
 
     Attributes:
@@ -283,27 +245,27 @@ class GradeMode(ChoiceMode[Rotations]):
         asked = [choice_question(about, *unrelated) for unrelated in _runs(about)]
         return tuple(question for question in asked if question is not None)
 
-    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Rotations:
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Runs:
         """Return the votes, run by run."""
-        runs = tuple(map(tuple, votes)) or ((),) * len(_runs(about))
-        return Rotations(about.names, runs)
+        return tuple(map(tuple, votes)) or ((),) * len(_runs(about))
 
-    def record(self, about: Subject, result: Rotations) -> dict[str, Any]:
+    def record(self, about: Subject, result: Runs) -> dict[str, Any]:
         """Return each judge's Grade Score without the unrelated option."""
         del about
-        return {judge: self.grade_of(judge, result.runs[0]).grade_score for judge in self.judges}
+        return {judge: self.grade_of(judge, result[0]).grade_score for judge in self.judges}
 
-    def cells(self, about: Subject, result: Rotations, place: int) -> VoteCells:
+    def cells(self, about: Subject, result: Runs, place: int) -> VoteCells:
         """Return the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
-        for run, votes in enumerate(result.runs):
-            named = {"prompt": self.prompt, "candidates": list(about.names), "missing": list(about.missing)}
-            yield {"with_unrelated": bool(run), "unrelated": about.facts[UNRELATED] if run else None, **named}, votes
+        for run, votes in enumerate(result):
+            named = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
+            named |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
+            yield {**named, "candidates": list(about.names), "missing": list(about.missing)}, votes
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: Level) -> GradeMeasures:
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> GradeMeasures:
         """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
         del subjects
-        runs = list(zip(*(each.runs for each in results), strict=True))
+        runs = list(zip(*results, strict=True))
         gradings = {
             judge: tuple(grade(votes, judge, level=level, seed=self.options.seed) for votes in runs)
             for judge in self.judges
@@ -311,7 +273,6 @@ class GradeMode(ChoiceMode[Rotations]):
         return GradeMeasures(
             gradings=gradings,
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
-            num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         )
 
     @property
@@ -330,7 +291,7 @@ class GradeMode(ChoiceMode[Rotations]):
 
     def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
         """Return the grade of one judge on one instance."""
-        return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.options.seed)
+        return _instance_grade([vote for vote in votes if vote.judge_id == judge], self.options.seed)
 
 
 def _runs(about: Subject) -> list[tuple[str, ...]]:
@@ -341,7 +302,7 @@ def _runs(about: Subject) -> list[tuple[str, ...]]:
 def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
     """Return instances with the text of the unrelated option among the facts; see :func:`unrelated_candidates`.
 
-    Whoever is asked may have to see the rows that hold the text, too.
+    An engine must be allowed to see the rows that hold the text, too.
     """
     marked: dict[str | None, dict[tuple[str, ...], None]] = {}
     for row in rows:
@@ -385,7 +346,8 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
             continue
         own = {fold_label(text) for text in row.responses}
         start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.named), ""))
-        found = next((text for text in _around(circle, start) if fold_label(text) not in own), None)
+        around = (text for _, text in (*circle[start:], *circle[:start]))
+        found = next((text for text in around if fold_label(text) not in own), None)
         if found is None:
             raise InvalidInputError(
                 f"there is no unrelated option for instance {row.instance}: every candidate of the other instances "
@@ -393,11 +355,6 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
             )
         drawn.append(found)
     return tuple(drawn)
-
-
-def _around(circle: Sequence[tuple[float, str]], start: int) -> Iterator[str]:
-    for place in range(len(circle)):
-        yield circle[(start + place) % len(circle)][1]
 
 
 def _lot(seed: int, *labels: str) -> float:
@@ -426,37 +383,37 @@ def grade(
         seed: Of simulated chance levels and of the histograms' tests.
     """
     own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]
-    chances: dict[tuple[int, int], GradeScoreChance] = {}
-    instances = tuple(_instance_grade(cast, chances, seed) for cast in own)
-    least = min((_corrected(0.0, chance) for chance in chances.values()), default=0.0)
-    asked = np.array([[each.asked] for each in instances], dtype=float).reshape(-1, 1)
-    answered = np.array([[each.answered] for each in instances], dtype=float).reshape(-1, 1)
-    replies = reply_measures(own, level=level)
-    expected = [
-        chances[each.n_options, m].expected
-        for each, cast in zip(instances, own, strict=True)
-        for m in _scored_sizes(cast)
-    ]
-    lowest = {"grade_score": 0.0, "chance_corrected": least, "llm_score": 0.0, "choice_score": 0.0}
+    instances = tuple(_instance_grade(cast, seed) for cast in own)
+    every = [chance for each in instances for chance in each.chances]
+    chances = sorted(set(every), key=lambda chance: (chance.n_options, chance.n_answered))
+    lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(chances), "llm_score": 0.0, "choice_score": 0.0}
     means: dict[str, Any] = {
         name: known(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
         for name, low in lowest.items()
     }
+    counts = [
+        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in WITHHELD | {None})
+        for cast in own
+    ]
+    reasons = sorted({reason for count in counts for reason in count})
+    named = np.array([[each.answered for each in instances], *([count[why] for count in counts] for why in reasons)])
+    asked = np.array([[each.asked for each in instances]] * len(named))
+    answered, *unanswered = ratio_intervals(named.T.astype(float), asked.T.astype(float), level=level)
     return Grading(
         judge_id=judge_id,
         **means,
-        chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
-        answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
-        **{
-            name: replies[name] for name in ("parse_rate", "unscored_counts", "readings", "reasks", "usage", "spending")
-        },
-        unanswered=MappingProxyType(_unanswered(own, asked, level)),
+        **reply_measures(own, level=level),
+        chance=float(np.mean([chance.expected for chance in every])) if every else Missing(NOT_SCORED),
+        answered=known(answered, "nothing was asked"),
+        unanswered=MappingProxyType(
+            {reason: share for reason, share in zip(reasons, unanswered, strict=True) if share is not None}
+        ),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),
         num_unscored=sum(each.grade_score is None for each in instances),
         num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
         histograms=_histograms(instances),
-        chances=tuple(chances[key] for key in sorted(chances)),
+        chances=tuple(chances),
         instances=instances,
         level=level,
     )
@@ -483,25 +440,21 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
     answered = np.array([[each.answered, each.answered > 0] for each in shown], dtype=float).reshape(-1, 2)
     share, ever = ratio_intervals(chosen, answered, level=IntervalLevel.of(level).only(offered))
     pairs = list(zip(with_option.instances, without_option.instances, strict=True))
-    plain = [(more.grade_score, fewer.grade_score) for more, fewer in pairs]
-    corrected = [(more.chance_corrected, fewer.chance_corrected) for more, fewer in pairs]
-    least, least_without = (
-        min((_corrected(0.0, chance) for chance in run.chances), default=0.0) for run in (with_option, without_option)
-    )
+    least, least_without = (_least_corrected(run.chances) for run in (with_option, without_option))
+
+    def mean_difference(name: str, bounds: tuple[float, float]) -> Interval | Missing:
+        scores = np.array([(getattr(more, name), getattr(fewer, name)) for more, fewer in pairs], dtype=float)
+        scores = scores.reshape(-1, 2)
+        (difference,) = mean_intervals(scores[:, 0] - scores[:, 1], level=level, bounds=bounds)
+        return known(difference, "no instance is scored in both runs")
+
     return UnrelatedEffect(
         chosen=known(share, NO_CHOICE),
         ever_chosen=known(ever, NO_CHOICE),
-        difference=_mean_difference(plain, level, (-1.0, 1.0)),
-        corrected_difference=_mean_difference(corrected, level, (least - 1, 1 - least_without)),
-        num_paired=sum(None not in pair for pair in plain),
+        difference=mean_difference("grade_score", (-1.0, 1.0)),
+        corrected_difference=mean_difference("chance_corrected", (least - 1, 1 - least_without)),
+        num_paired=sum(None not in (more.grade_score, fewer.grade_score) for more, fewer in pairs),
     )
-
-
-def _draws(votes: Sequence[Vote]) -> list[list[Vote]]:
-    drawn: dict[int, list[Vote]] = {}
-    for vote in votes:
-        drawn.setdefault(vote.sample, []).append(vote)
-    return [drawn[sample] for sample in sorted(drawn)]
 
 
 def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
@@ -516,72 +469,44 @@ def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
     return places, candidates
 
 
-def _scored_sizes(votes: Sequence[Vote]) -> list[int]:
-    """Return the number of answered rotations of each draw that has at least two."""
-    answered = [sum(vote.selected_index is not None for vote in drawn) for drawn in _draws(votes)]
-    return [count for count in answered if count >= 2]
-
-
-def _instance_grade(
-    votes: Sequence[Vote], chances: dict[tuple[int, int], GradeScoreChance], seed: int
-) -> InstanceGrade:
+def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
     n_options = len(votes[0].order) if votes else 0
-    asked = [vote for vote in votes if vote.unscored_reason not in WITHHELD]
-    places, candidates = _counts(votes, n_options)
-    scores = []
-    for drawn in _draws(votes):
-        by_place, by_candidate = _counts(drawn, n_options)
-        if (answered := int(by_place.sum())) < 2:
-            continue
-        key = (n_options, answered)
-        if key not in chances:
-            chances[key] = grade_score_chance(n_options, answered, seed=seed)
-        own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
-        scores.append((own, _corrected(own, chances[key]), even, favourite))
+    drawn: dict[int, list[Vote]] = {}
+    for vote in sorted(votes, key=lambda vote: vote.sample):
+        drawn.setdefault(vote.sample, []).append(vote)
+    scores, chances = [], []
+    for draw in drawn.values():
+        by_place, by_candidate = _counts(draw, n_options)
+        if (answered := int(by_place.sum())) >= 2:
+            chance = grade_score_chance(n_options, answered, seed=seed)
+            own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
+            scores.append((own, _corrected(own, chance), even, favourite))
+            chances.append(chance)
     score, corrected, evenness, share = np.mean(scores, axis=0).tolist() if scores else [None] * 4
+    places, candidates = _counts(votes, n_options)
+    reasons = [vote.unscored_reason for vote in votes if vote.unscored_reason is not None]
     return InstanceGrade(
         n_options=n_options,
         grade_score=score,
         chance_corrected=corrected,
         llm_score=evenness,
         choice_score=share,
-        asked=len(asked),
+        asked=sum(vote.unscored_reason not in WITHHELD for vote in votes),
         answered=int(places.sum()),
         chosen=tuple(candidates.tolist()),
         places=tuple(places.tolist()),
-        unscored_reason=None if scores else _reason(votes),
+        unscored_reason=None if scores else most_frequent_reason(reasons) if reasons else "missing_response",
+        chances=tuple(chances),
     )
-
-
-def _reason(votes: Sequence[Vote]) -> UnscoredReason:
-    reasons = [vote.unscored_reason for vote in votes if vote.unscored_reason is not None]
-    return most_frequent_reason(reasons) if reasons else "missing_response"
 
 
 def _corrected(score: float, chance: GradeScoreChance) -> float:
     return (score - chance.expected) / (1 - chance.expected)
 
 
-def _mean_difference(
-    pairs: Sequence[tuple[float | None, float | None]], level: Level, bounds: tuple[float, float]
-) -> Interval | Missing:
-    differences = [np.nan if more is None or fewer is None else more - fewer for more, fewer in pairs]
-    (difference,) = mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)
-    return known(difference, "no instance is scored in both runs")
-
-
-def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: Level) -> dict[str, Interval]:
-    counts = [
-        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in WITHHELD | {None})
-        for cast in votes
-    ]
-    shares = {}
-    for reason in sorted({reason for count in counts for reason in count}):
-        column = np.array([[float(count[reason])] for count in counts])
-        (share,) = ratio_intervals(column, asked, level=level)
-        if share is not None:
-            shares[reason] = share
-    return shares
+def _least_corrected(chances: Iterable[GradeScoreChance]) -> float:
+    """Return the least possible score corrected for chance."""
+    return min((_corrected(0.0, chance) for chance in chances), default=0.0)
 
 
 def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, ...]:
@@ -622,10 +547,6 @@ class GradedInstance:
     cluster: str | None = None
 
 
-_ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
-"""The names of the attributes of an instance that saved files hold as they are."""
-
-
 class GradeAnalysis(Analysis):
     """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt."""
 
@@ -638,7 +559,11 @@ class GradeAnalysis(Analysis):
 
     def read(self, cells: Iterable[Cell]) -> Iterator[GradedInstance]:
         """Make an instance, under one prompt, of each cell."""
-        return map(_instance_of, cells)
+        for about, votes, _ in cells:
+            held: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in about.items()
+            }
+            yield GradedInstance(**held, votes=votes)
 
     @property
     def instances(self) -> tuple[GradedInstance, ...]:
@@ -839,15 +764,3 @@ class GradeAnalysis(Analysis):
                 if votes:
                     record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
                 yield record
-
-
-def about_instance(each: GradedInstance) -> dict[str, Any]:
-    """Return what a cell is about."""
-    about = {name: getattr(each, name) for name in _ABOUT}
-    return {**about, "candidates": list(each.candidates), "missing": list(each.missing)}
-
-
-def _instance_of(cell: Cell) -> GradedInstance:
-    about: dict[str, Any] = {name: cell.about[name] for name in _ABOUT}
-    about |= {name: tuple(cell.about[name]) for name in ("candidates", "missing")}
-    return GradedInstance(**about, votes=cell.votes)

@@ -9,10 +9,9 @@ from typing import Any, Final
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.best_of import BestOfMode
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import GradeMode
+from evenhand.modes.judgements import DirectMode, RubricMode
 from evenhand.modes.mode import Mode
-from evenhand.modes.rubric import RubricMode
 from evenhand.modes.winrates import WinratesMode
 
 MODES: Final[Mapping[str, type[Mode[Any]]]] = {

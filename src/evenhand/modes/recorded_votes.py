@@ -369,7 +369,7 @@ class AgreementAnalysis(Analysis):
         for pair in self.pairs:
             yield Reported("", (pair.first, pair.second), pair, pair.num_compared)
         for panel in self.panels:
-            alpha = Measure("krippendorff_alpha", panel.krippendorff_alpha, "number")
+            alpha = Measure("krippendorff_alpha", (), panel.krippendorff_alpha, "number")
             yield Reported("", (panel.name,), alpha)
 
     def asked(self) -> Iterator[QuestionAsked]:

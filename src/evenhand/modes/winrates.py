@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 
@@ -70,7 +70,6 @@ from evenhand.results.measures import (
     known,
     measure,
     measures_table,
-    plain,
     reported_difference,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
@@ -86,9 +85,6 @@ from evenhand.statistics.paired_differences import DifferenceTest, PairCompariso
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
 from evenhand.votes import Vote
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 logger = logging.getLogger(__name__)
 
@@ -325,7 +321,7 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
-        InvalidInputError: If they name different systems, two are one row, or a criterion is not pairwise.
+        InvalidInputError: If they name different systems, or a criterion is not pairwise.
     """
     for about in subjects:
         if about.judged.scale != "pairwise":
@@ -334,8 +330,6 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
                 f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
             )
     systems = common_systems([about.texts for about in subjects])
-    if len({about.instance for about in subjects}) < len(subjects):
-        raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
 
@@ -411,8 +405,6 @@ class ContestSummary(VoteMeasures):
 
     Attributes:
         systems: One summary per system, in the order given.
-        reduction: The rule by which contests became winrates.
-        level: The level of the intervals.
         num_instances: Instances with a contest.
         contests: The number of contests.
         ties: The scored contests without a winner.
@@ -425,8 +417,6 @@ class ContestSummary(VoteMeasures):
     """
 
     systems: tuple[SystemSummary, ...]
-    reduction: Reduction
-    level: float
     num_instances: int
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
@@ -509,8 +499,6 @@ def summarize_contests(
         )
     return ContestSummary(
         systems=tuple(summaries),
-        reduction=reduction,
-        level=float(level),
         num_instances=len(places),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
@@ -718,7 +706,7 @@ class WinrateAnalysis(Analysis):
             level=self._level,
             ranking=self.ranking,
         )
-        return summary if self._orders_known else replace(summary, **WITHOUT_PLACES)
+        return summary if self.parameters.get("orders_known", True) else replace(summary, **WITHOUT_PLACES)
 
     @property
     def reduction(self) -> Reduction:
@@ -730,11 +718,6 @@ class WinrateAnalysis(Analysis):
     def rate_name(self) -> str:
         """The name of the share of battles won."""
         return "winrate" if self.reduction == "win_rate" else "weighted winrate"
-
-    @property
-    def _orders_known(self) -> bool:
-        """Whether recorded votes say which system was shown first."""
-        return self.parameters.get("orders_known") is not False
 
     @property
     def _level(self) -> IntervalLevel:
@@ -750,41 +733,45 @@ class WinrateAnalysis(Analysis):
         """
         return rank_systems(
             resolved_contests(self.entries, self.systems, self.reduction),
-            presented=presented_contests(self.entries, self.systems) if self._orders_known else None,
+            presented=presented_contests(self.entries, self.systems)
+            if self.parameters.get("orders_known", True)
+            else None,
             rounds=[contest.round for contest in self.entries],
             length_difference=[contest.length_difference for contest in self.entries],
             level=self._level,
         )
 
     @cached_property
+    def met(self) -> Mapping[frozenset[str], list[Contest]]:
+        """The names of one system, or of two -> the contests in which it took part, or in which the two met."""
+        found: dict[frozenset[str], list[Contest]] = {}
+        for each in self.entries:
+            for sides in ((each.first,), (each.second,), (each.first, each.second)):
+                found.setdefault(frozenset(sides), []).append(each)
+        return found
+
+    @cached_property
     def head_to_head(self) -> Mapping[tuple[str, str], Measure]:
         """Each two systems, in both directions -> the winrate of the first against the second, or its bounds."""
-        held: dict[frozenset[str], list[Contest]] = {}
-        for contest in self.entries:
-            held.setdefault(frozenset((contest.first, contest.second)), []).append(contest)
         found = {}
         for pair in self.ranking.pairs:
             of, rate = (pair.first, pair.second), pair.win_rate
-            met = held.get(frozenset(of), [])
+            met = self.met.get(frozenset(of), [])
             leading = winrate_bounds(met, pair.first, rate, reduction=self.reduction, level=self._level)[2]
             never = Missing("the two never met")
-            found[of] = Measure("winrate", rate or never, "score", bounds=leading)
+            found[of] = Measure("winrate", (), rate or never, "score", bounds=leading)
             turned = leading and leading.subtracted_from(1.0)
             back = never if rate is None else rate.subtracted_from(1.0)
-            found[of[::-1]] = Measure("winrate", back, "score", bounds=turned)
+            found[of[::-1]] = Measure("winrate", (), back, "score", bounds=turned)
         return found
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the winrate of each system, and if there are more than two, that against each other system."""
-        held: dict[frozenset[str], list[Contest]] = {}
-        for each in self.entries:
-            for sides in ((each.first,), (each.second,), (each.first, each.second)):
-                held.setdefault(frozenset(sides), []).append(each)
         name = self.criterion.name
-        found = [_side(system, name, held.get(frozenset([system]), ())) for system in self.systems]
+        found = [_side(system, name, self.met.get(frozenset([system]), ())) for system in self.systems]
         if len(self.systems) > 2:
             for first, second in combinations(self.systems, 2):
-                own = held.get(frozenset([first, second]), ())
+                own = self.met.get(frozenset([first, second]), ())
                 found.append(replace(_side(first, f"against {second}", own), part_of=name))
         return tuple(each for each in found if each.rows)
 
@@ -802,7 +789,7 @@ class WinrateAnalysis(Analysis):
         for system in self.ranked:
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
-            yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
+            yield Reported("", (system.system,), Measure("strength", (), system.strength, "number"), *counted)
         for pair in self.ranking.pairs:
             of = (pair.first, pair.second)
             for sides in (of, of[::-1]):
@@ -814,7 +801,7 @@ class WinrateAnalysis(Analysis):
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         if (agrees := self.gold_agreement()) is not None:
-            yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
+            yield Reported("", (), Measure("gold_agreement", (), agrees, "share"), agrees.n)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Return the contests as they are held; the score is that of the first system."""
@@ -875,20 +862,6 @@ class WinrateAnalysis(Analysis):
         return {system: sum(own.values()) / len(own) if own else None for system, own in lengths.items()}
 
     @property
-    def matrix(self) -> pd.DataFrame:
-        """The share of battles that the row's system wins against the column's; missing if the two never met.
-
-        ``ranking.pairs`` has the intervals, the paired differences and the p-values.
-        """
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
-        order = [entry.system for entry in self.ranking.systems]
-        rates = [
-            [self.head_to_head[row, column].estimate if row != column else None for column in order] for row in order
-        ]
-        return pd.DataFrame(rates, index=order, columns=order, dtype=float)
-
-    @property
     def ranked(self) -> tuple[SystemSummary, ...]:
         """The systems of the summary, best first."""
         return tuple(self.system(entry.system) for entry in self.ranking.systems)
@@ -937,23 +910,15 @@ class WinrateAnalysis(Analysis):
         systems = _systems_table(self)
         if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
             return systems, _matrix_table(self), _pairs_table(self)
-        pairs = format_count(len(self.ranking.pairs), "pair")
         note = (
-            f"{format_count(len(self.systems), 'system')}: to_terminal('matrix') and to_terminal('pairs') write the "
-            f"matrix and the tests of {pairs}, as to_markdown, to_html, to_latex and to_csv do; results.matrix and "
-            "results.ranking.pairs hold the numbers."
+            "The matrix and the pairs are tables of their own: to_terminal('matrix') and to_terminal('pairs') write "
+            "them, as to_markdown, to_html, to_latex and to_csv do."
         )
         return (replace(systems, notes=(*systems.notes, note)),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
         """Return the matrix and the pairs, if they are not printed."""
         return () if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX else (_matrix_table(self), _pairs_table(self))
-
-    def ranking_to_pandas(self) -> pd.DataFrame:
-        """Return one row per system, best first."""
-        import pandas as pd  # noqa: PLC0415 - as above
-
-        return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` is a system, tie or option.
@@ -1030,31 +995,6 @@ def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
         selected = None if score is None else _SIDES[side_of(score)]
         rows.append(Outcome(contest.instance, (question,), score, selected, cluster=contest.cluster))
     return Outcomes(system, name, tuple(rows), (0.0, 1.0), tuple(_SIDES.values()), tuple(_SIDES))
-
-
-_INTERVALS = ("winrate", "field_winrate", "strength", "length_controlled_winrate")
-_NUMBERS = (
-    *("winrate_if_unscored_0", "winrate_if_unscored_1", "rank", "rank_low", "rank_high"),
-    *("contests", "ties", "num_unscored"),
-)
-
-
-def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, Any]:
-    """Return one system's numbers under flat names; a missing number is None."""
-    record: dict[str, Any] = {"system": system.system}
-    for name in _INTERVALS:
-        for suffix, part in (("", "estimate"), ("_low", "low"), ("_high", "high")):
-            record[name + suffix] = getattr(getattr(system, name), part, None)
-    record |= {name: plain(getattr(system, name)) for name in _NUMBERS}
-    return {
-        **record,
-        "ranked_by": table.rate_name if table.ranking.balanced else "strength",
-        "bounds_lead": system.unscored_bounds is not None,
-        "rank_missing_reason": getattr(system.rank, "reason", None),
-        "strength_missing_reason": getattr(system.strength, "reason", None),
-        "num_unscored_votes": system.unscored_counts.unscored_votes,
-        "mean_length": table.mean_lengths[system.system],
-    }
 
 
 def _systems_table(table: WinrateAnalysis) -> TextTable:

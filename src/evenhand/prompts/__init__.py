@@ -20,69 +20,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic_core import to_json
 
 from evenhand.errors import InvalidPromptError, did_you_mean
-
-PromptName = Literal[
-    "direct_assessment",
-    "direct_one_step",
-    "direct_verdict",
-    "comparison_assessment",
-    "comparison_one_step",
-    "comparison_verdict",
-    "best_of_assessment",
-    "best_of_verdict",
-    "best_of_select",
-    "best_of_evaluate_first",
-    "best_of_avoid_order_bias",
-    "best_of_grade",
-    "checklist_item",
-    "checklist_item_reasoned",
-    "checklist_sheet",
-    "rubric_sheet",
-    "sheet_reask",
-    "selection",
-    "reask",
-    "summary",
-]
-
-_SHARED = frozenset({"context", "guidelines", "nonce"})
-_CRITERION = frozenset({"criterion_name", "criterion_description"})
-_DIRECT = _SHARED | _CRITERION | {"response", "options", "codes", "examples", "case_nonce"}
-_COMPARISON = _SHARED | _CRITERION | {"compared", "lettered_responses"}
-_SHEET = _SHARED | {"response", "items", "reasoning"}
-
-PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
-    "direct_assessment": _DIRECT,
-    "direct_one_step": _DIRECT,
-    "direct_verdict": _DIRECT,
-    "comparison_assessment": _COMPARISON,
-    "comparison_one_step": _COMPARISON | {"options", "codes"},
-    "comparison_verdict": _COMPARISON | {"options", "codes"},
-    "best_of_assessment": _COMPARISON,
-    "best_of_verdict": _COMPARISON | {"options"},
-    "best_of_select": _COMPARISON | {"options"},
-    "best_of_evaluate_first": _COMPARISON | {"options"},
-    "best_of_avoid_order_bias": _COMPARISON | {"options"},
-    "best_of_grade": _COMPARISON | {"options"},
-    "checklist_item": _DIRECT - {"criterion_name"},
-    "checklist_item_reasoned": _DIRECT - {"criterion_name"},
-    "checklist_sheet": _SHEET,
-    "rubric_sheet": _SHEET,
-    "sheet_reask": frozenset({"items", "reasoning", "nonce"}),
-    "selection": frozenset({"options", "codes", "described"}),
-    "reask": frozenset({"options", "codes", "nonce"}),
-    "summary": frozenset({"assessment", "nonce"}),
-}
-"""The placeholders of each template; a template with other placeholders, or without one of these, is refused."""
-
-ROW_PLACEHOLDERS = frozenset({"context", "response", "lettered_responses", "nonce", "assessment"})
-"""The placeholders of a row: only the text from ``material`` on is filled with them."""
 
 Section = Literal["criterion", "verdicts"]
 Behind = tuple[Section, ...]
@@ -96,7 +40,7 @@ Subject = Literal["response", "pair", "candidates", "sheet"]
 
 FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
 
-FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[PromptName, ...]] = {
+FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[str, ...]] = {
     ("response", "assessment"): ("direct_assessment",),
     ("response", "one_step"): ("direct_one_step", "checklist_item_reasoned"),
     ("response", "verdict"): ("direct_verdict", "checklist_item"),
@@ -114,6 +58,11 @@ FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[PromptName, ...]] = {
     ("sheet", "sheet"): ("rubric_sheet", "checklist_sheet"),
 }
 """The prompts with which a judge can be addressed first, the default first."""
+
+PROMPT_NAMES = (
+    *dict.fromkeys(name for names in FIRST_PROMPTS.values() for name in names),
+    *("sheet_reask", "selection", "reask", "summary"),
+)
 
 _OWN_QUESTION = frozenset({"context", "guidelines", "criterion_name", "criterion_description", "options"})
 
@@ -185,44 +134,28 @@ _SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
 
 
 @cache
-def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
-    """Return the template of a stage.
-
-    Raises:
-        InvalidPromptError: If there is no such stage, or the file's placeholders are not the stage's.
-    """
-    if name not in get_args(PromptName):
-        raise InvalidPromptError(f"there is no prompt {name!r}. {did_you_mean(name, get_args(PromptName))}")
-    try:
-        first, *marked = _SECTION.split(whole_source(f"{name}.md"))
-        sections = list(zip(marked[::2], marked[1::2], strict=True))
-        place = next((place for place, (section, _) in enumerate(sections) if section == "material"), len(sections))
-        before = [text for section, text in sections[:place] if section not in behind]
-        moved = [text for section, text in sections[:place] if section in behind]
-        after = [*(text for _, text in sections[place:]), *(["\n"] if moved else []), *moved]
-        parts = "".join([first, *before]), "".join(after)
-        (beginning, common), (rest, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
-    except TemplateSyntaxError as error:
-        raise InvalidPromptError(
-            f"the prompt {name!r} is not a valid template: line {error.lineno}: {error}"
-        ) from error
-    if common | own != PLACEHOLDERS[name]:
-        raise InvalidPromptError(
-            f"the prompt {name!r} names {sorted(common | own)!r}; its stage is filled with "
-            f"{sorted(PLACEHOLDERS[name])!r}"
-        )
-    if known := sorted(common & ROW_PLACEHOLDERS):
-        raise InvalidPromptError(f"the prompt {name!r} names {known[0]!r} before its section 'material'")
-    return _Loaded(beginning, tuple(sorted(common)), rest, tuple(sorted(own)))
+def load_prompt(name: str, behind: Behind = ()) -> _Loaded:
+    """Return the template of a stage."""
+    first, *marked = _SECTION.split(whole_source(f"{name}.md"))
+    sections = list(zip(marked[::2], marked[1::2], strict=True))
+    place = next((place for place, (section, _) in enumerate(sections) if section == "material"), len(sections))
+    before = [text for section, text in sections[:place] if section not in behind]
+    moved = [text for section, text in sections[:place] if section in behind]
+    after = [*(text for _, text in sections[place:]), *(["\n"] if moved else []), *moved]
+    parts = "".join([first, *before]), "".join(after)
+    (beginning, common), (rest, own) = (
+        (_ENVIRONMENT.from_string(part), tuple(sorted(_placeholders_in(part)))) for part in parts
+    )
+    return _Loaded(beginning, common, rest, own)
 
 
 @lru_cache(maxsize=256)
-def _beginning(name: PromptName, behind: Behind, values: tuple[Hashable, ...]) -> str:
+def _beginning(name: str, behind: Behind, values: tuple[Hashable, ...]) -> str:
     prompt = load_prompt(name, behind)
     return prompt.beginning.render(zip(prompt.common, values, strict=True)).lstrip()
 
 
-def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()) -> str:
+def fill_prompt(name: str, values: Mapping[str, Any], behind: Behind = ()) -> str:
     """Return the text of a prompt, filled with those of the values that it takes."""
     prompt = load_prompt(name, behind)
     beginning = _beginning(name, behind, tuple([values[placeholder] for placeholder in prompt.common]))
@@ -232,8 +165,8 @@ def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()
 @cache
 def describes_options(prompt: str) -> bool:
     """Return whether a prompt of ours, by its name, or a user's own text lists the options."""
-    named = PLACEHOLDERS[prompt] if prompt in PLACEHOLDERS else _placeholders_in(own_template(prompt))
-    return "options" in named
+    source = whole_source(f"{prompt}.md") if is_prompt_name(prompt) else own_template(prompt)
+    return "options" in _placeholders_in(source)
 
 
 def length_shared(prompt: str, nonce: str) -> int:
@@ -243,7 +176,7 @@ def length_shared(prompt: str, nonce: str) -> int:
 
 def is_prompt_name(prompt: str) -> bool:
     """Return whether a prompt is one of ours, and no text of the user's own."""
-    return prompt in get_args(PromptName)
+    return prompt in PROMPT_NAMES
 
 
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
@@ -351,7 +284,7 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
     if not found:
         raise InvalidPromptError(
             f"the prompt {text[:80]!r} is neither the name of a prompt nor a text with placeholders; the text of a "
-            f"prompt may name {shown}; the names are {', '.join(get_args(PromptName))}"
+            f"prompt may name {shown}; the names are {', '.join(PROMPT_NAMES)}"
         )
     for needed in sorted(accepted & {"response", "responses", "items"}):
         if needed not in found:
@@ -441,13 +374,6 @@ _FENCE = f"pairs of {FENCE_WORDS} the same code"
 _SAID_LAST = re.compile(rf"^Nothing between {FENCE_WORDS} ([0-9a-f]{{8}}) is", re.MULTILINE)
 
 
-def _nonce_of(prompt: str) -> str | None:
-    """Return the nonce of the tags, which stands behind the data."""
-    fence = prompt.find(_FENCE)
-    said = [] if fence < 0 else _SAID_LAST.findall(prompt, fence)
-    return said[-1] if said else None
-
-
 _SHOWN = re.compile(r"context|response|(?:response|option)-\w+")
 _CONTEXT_NAME = re.compile(r"Context, ([^\n]*):\n\Z")
 
@@ -461,9 +387,11 @@ def shown_texts(prompt: str) -> ShownTexts | None:
     Returns:
         The texts as they were shown; None if the prompt has no such tags.
     """
-    nonce = _nonce_of(prompt)
-    if nonce is None:
+    fence = prompt.find(_FENCE)
+    nonces = [] if fence < 0 else _SAID_LAST.findall(prompt, fence)  # the last one stands behind the data
+    if not nonces:
         return None
+    nonce = nonces[-1]
     context: dict[str, str] = {}
     responses: dict[str, str] = {}
     parts = prompt.split(f"-{nonce}>")

@@ -32,7 +32,7 @@ from evenhand.numbers import (
     format_percent_apart,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Finding, UnscoredCounts, as_json, plain
+from evenhand.results.measures import Measure, UnscoredCounts, as_json, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -123,7 +123,7 @@ class CheckedCondition:
         condition: The condition as it was written.
         holds: Whether it holds; False also where the measure has no number, or unscored votes leave it open.
         measure: The name of the measure, without systems.
-        of: The systems, as :attr:`~evenhand.results.measures.Finding.of`.
+        of: The systems, as :attr:`~evenhand.results.measures.Measure.of`.
         value: The number compared with the threshold; None if there is no such number.
         threshold: The number in the condition.
         n: The rows, contests, items or labels on which the measure rests; None if these are not counted.
@@ -228,11 +228,11 @@ def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequenc
         InvalidInputError: The same as :func:`check`.
     """
     nothing = Missing("nothing was judged yet")
-    expected = [Finding(name, (), nothing, "share") for name in UNSCORED]
+    expected = [Measure(name, (), nothing, "share") for name in UNSCORED]
     for name, system in product(ranges, systems or [""]):
         of = (system,) if system else ()
-        expected += [Finding(name + ending, of, nothing, "score") for ending in ("", CORRECTED)]
-        expected += [Finding(f"{name}.{share}", of, nothing, "share") for share in UNSCORED]
+        expected += [Measure(name + ending, of, nothing, "score") for ending in ("", CORRECTED)]
+        expected += [Measure(f"{name}.{share}", of, nothing, "share") for share in UNSCORED]
     known = _by_spelling(expected)
     for condition in map(Condition.parse, conditions):
         name = _squeeze(condition.name)
@@ -246,7 +246,7 @@ def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequenc
 class NamedMeasure:
     """A measure that a condition can name: a finding, or a part of it."""
 
-    finding: Finding
+    finding: Measure
     part: str
 
     @property
@@ -318,7 +318,7 @@ def _squeeze(name: str) -> str:
     return "".join(name.split())
 
 
-def _by_spelling(findings: Iterable[Finding]) -> Mapping[str, list[NamedMeasure]]:
+def _by_spelling(findings: Iterable[Measure]) -> Mapping[str, list[NamedMeasure]]:
     """Map each spelling of a name to all measures that it may stand for."""
     found: dict[str, list[NamedMeasure]] = {}
     for finding in findings:
@@ -381,16 +381,16 @@ def _winrate(name: str, system: str, results: object) -> tuple[str, tuple[str, .
     return "winrate", of if other == name else (*of, other)
 
 
-def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Finding]:
+def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Measure]:
     """Yield the scores that people would give, under the names of those of the judge."""
     for one in scores.scores:
         name, of = _winrate(_score_name(one), one.system, results)
-        yield Finding(name + CORRECTED, of, one.corrected, "score", one.num_labelled)
+        yield Measure(name + CORRECTED, of, one.corrected, "score", one.num_labelled)
     for two in scores.differences:
         name = f"{_winrate(_score_name(two), '', results)[0]}.difference{CORRECTED}"
         back = two.corrected if isinstance(two.corrected, Missing) else two.corrected.subtracted_from(0.0)
-        yield Finding(name, (two.system, str(two.second)), two.corrected, "difference", two.num_labelled)
-        yield Finding(name, (str(two.second), two.system), back, "difference", two.num_labelled)
+        yield Measure(name, (two.system, str(two.second)), two.corrected, "difference", two.num_labelled)
+        yield Measure(name, (str(two.second), two.system), back, "difference", two.num_labelled)
 
 
 def _score_name(corrected: Corrected) -> str:

@@ -36,7 +36,7 @@ from evenhand.numbers import (
 from evenhand.report.pictures import pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
-from evenhand.results.measures import Finding
+from evenhand.results.measures import Measure
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
@@ -251,7 +251,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
             yield f"{name}: {'; '.join(values)}{'; differences were not tested' * (len(known) > 1)}."
 
 
-def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> str:
+def _state(found: Measure, leads: str, noun: str, where: str, level: float) -> str:
     """Return what a difference of two systems, or a change between two runs, says."""
     p_value = "" if found.p_value is None else f", {state_p_value(found.p_value)}"
     bounds = found.bounds
@@ -267,7 +267,7 @@ def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results) -> dict[str, list[Finding]]:
+def _leading_scores(results: Results) -> dict[str, list[Measure]]:
     """Return the scores that the other numbers are about, by name; else the first number with an interval."""
     reported = list(results.reported())
     named = [each for each in reported if each.name and len(each.of) < 2]
@@ -279,13 +279,13 @@ def _leading_scores(results: Results) -> dict[str, list[Finding]]:
         found = [each for each in known if each.kind == "score"]
         if first is not None:
             found = [each for each in numbers if each.name == first.name and len(each.of) == len(first.of)]
-    scores: dict[str, list[Finding]] = {}
+    scores: dict[str, list[Measure]] = {}
     for each in found:
         scores.setdefault(each.name, []).append(each)
     return scores
 
 
-def _rank(score: Finding) -> float:
+def _rank(score: Measure) -> float:
     """Return what scores are sorted by: the highest first, missing ones last."""
     if score.bounds is not None:
         return -(score.bounds.low + score.bounds.high) / 2
@@ -297,7 +297,7 @@ def _rank(score: Finding) -> float:
 
 def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
-    found: dict[str, dict[str, list[tuple[Finding, str]]]] = {}
+    found: dict[str, dict[str, list[tuple[Measure, str]]]] = {}
     for name, run in runs:
         for measured, scores in _leading_scores(run).items():
             for each in scores:
@@ -316,7 +316,7 @@ def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     ]
 
 
-def _card(score: Finding) -> dict[str, str]:
+def _card(score: Measure) -> dict[str, str]:
     estimate, bracket, rest = score.written.partition(" [")
     limits = bracket.strip() + rest
     if isinstance(score.value, Missing) and score.bounds is None:

@@ -36,7 +36,7 @@ from evenhand.numbers import (
     format_number,
     format_percent,
 )
-from evenhand.results.measures import Finding, Kind, Outcomes
+from evenhand.results.measures import Kind, Measure, Outcomes
 from evenhand.results.render import shortened
 from evenhand.results.results import Results
 from evenhand.statistics.agreement import confusion_matrix
@@ -138,7 +138,7 @@ class Mark(NamedTuple):
     """
 
     name: str
-    finding: Finding
+    finding: Measure
     heading: str = ""
     stated: float | None = None
 
@@ -280,8 +280,8 @@ class Matrix:
     columns: Sequence[str]
     shades: Sequence[Sequence[float]]
     texts: Sequence[Sequence[str]]
-    across: str
-    down: str
+    across: str = ""
+    down: str = ""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -309,54 +309,7 @@ class Matrix:
         axes.spines[:].set_visible(False)
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Parts of a whole as bars of the same length.
-
-    Attributes:
-        title: Above the legend.
-        parts: Names of the parts, in their order; the last is of what has no verdict.
-        levels: The number of parts, from the first, that are levels, which are shaded.
-        rows: The name of each whole and how many it has of each part, from the top.
-    """
-
-    title: str
-    parts: Sequence[str]
-    levels: int
-    rows: Sequence[tuple[str, Sequence[int]]]
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Inches of the axes, which may become wider."""
-        return 2.2, 1.7 * LINE * len(self.rows[:MOST_ROWS])
-
-    def draw(self, axes: Axes) -> None:
-        """Draw a bar for each whole, under the legend."""
-        shown = self.rows[:MOST_ROWS]
-        starts = [0.0] * len(shown)
-        for place, part in enumerate(_shorten_all(self.parts)):
-            shares = [counts[place] / (sum(counts) or 1) for _, counts in shown]
-            last = place == len(self.parts) - 1
-            level = (BLUE, 0.75 * max(1 - place / self.levels, 0.0))
-            filling = HATCHED if last else {"facecolor": level, "edgecolor": GREY, "linewidth": 0.5}
-            bars = axes.barh(range(len(shown)), shares, 0.75, starts, label=part, gid="part", **filling)
-            paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if last else None
-            texts = [format_percent(share) if share >= 0.11 else "" for share in shares]
-            axes.bar_label(bars, texts, label_type="center", bbox=paper)
-            starts = [start + share for start, share in zip(starts, shares, strict=True)]
-        for row, (_, counts) in enumerate(shown):
-            total = f"n = {format_count(sum(counts))}"
-            axes.text(1.03, row, total, va="center", transform=axes.get_yaxis_transform())
-        axes.set_yticks(range(len(shown)), _shorten_all([name for name, _ in shown]))
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        _draw_axis(axes, "share of the rows", (0.0, 1.0), "share")
-        spacing = 2 + 0.5 * max(map(_wider, self.parts))
-        legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, alignment="left", columnspacing=spacing)
-        legend.set_title(_shorten(self.title, MOST_OF_A_LINE))
-        legend.get_title().set_fontweight("bold")
-
-
-Panel = Marks | Matrix | Shares
+Panel = Marks | Matrix
 
 
 def _shorten_all(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
@@ -467,7 +420,7 @@ def _figure_class() -> type[CaptionedFigure]:
     return cast("type[CaptionedFigure]", NotebookFigure)
 
 
-Findings = Mapping[tuple[str, tuple[str, ...]], Finding]
+Findings = Mapping[tuple[str, tuple[str, ...]], Measure]
 """(Name, of whom) -> the number."""
 
 
@@ -485,7 +438,7 @@ def _labelled(results: Results) -> Mapping[str, tuple[Criterion, Sequence[Asked]
     return {each.criterion.name: (each.criterion, each.asked) for each in found}
 
 
-def _of_systems(findings: Findings, name: str) -> list[Finding]:
+def _of_systems(findings: Findings, name: str) -> list[Measure]:
     """Return the numbers of this name, of one system each or of the whole."""
     return [each for (own, of), each in findings.items() if own == name and len(of) <= 1]
 
@@ -513,7 +466,7 @@ Drawn = tuple[str, list[Panel], list[str]]
 
 def _scores(results: Results, findings: Findings) -> Drawn | None:
     """Return the score of each system, in a panel for each range of scores."""
-    ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
+    ranges: dict[tuple[float, float], dict[str, list[Measure]]] = {}
     for each in _outcomes(results):
         found = findings.get((each.criterion, (each.system,))) or findings.get((each.criterion, ()))
         if found is not None:
@@ -530,7 +483,7 @@ def _scores(results: Results, findings: Findings) -> Drawn | None:
     return f"Scores on {', '.join(dict.fromkeys(chain.from_iterable(ranges.values())))}", panels, []
 
 
-def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
+def _score_marks(name: str, found: Sequence[Measure], *, alone: bool = False) -> Iterator[Mark]:
     """Yield a row for each system under the name of the score; the score names the row of a single system."""
     headed = len(found) > 1 and not alone
     for each in found:
@@ -577,7 +530,7 @@ def _matrix(results: Results, findings: Findings) -> Drawn | None:
 
 def _items(_: Results, findings: Findings) -> Drawn | None:
     """Return the pass rate of each item of a checklist."""
-    rates: dict[str, list[Finding]] = {}
+    rates: dict[str, list[Measure]] = {}
     for each in findings.values():
         if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
             rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
@@ -604,16 +557,22 @@ def _levels(results: Results, _: Findings) -> Drawn | None:
         criteria, systems = sorted({each.criterion for each in own}), {each.system for each in own}
         rest = [NOT_APPLICABLE] * any(row.na for each in own for row in each.rows)
         parts = (*levels, *rest, NO_VERDICT)
-        rows = []
-        for each in own:
+        names, counts = [], []
+        for each in own[:MOST_ROWS]:
             criterion = each.criterion if len(criteria) > 1 else ""
             system = each.system if len(systems) > 1 or not criterion else ""
             selected = Counter(NOT_APPLICABLE if row.na else row.selected or NO_VERDICT for row in each.rows)
-            name = ", ".join(filter(None, (criterion, system))) or each.criterion
-            rows.append((name, tuple(selected[part] for part in parts)))
-        panels.append(Shares(_join_names(criteria), parts, len(levels), rows))
-    note = "The share of each level among all rows; hatched are those without a verdict."
+            names.append(", ".join(filter(None, (criterion, system))) or each.criterion)
+            counts.append([selected[part] for part in parts])
+        shades = _row_shares(counts)
+        texts = [[format_percent(share) for share in row] for row in shades]
+        panels.append(Matrix(_join_names(criteria), names, parts, shades, texts))
+    note = "The share of each level among all rows, those without a verdict included."
     return ("Distribution of levels", panels, [note]) if panels else None
+
+
+def _row_shares(counts: Sequence[Sequence[int]]) -> list[list[float]]:
+    return [[count / (sum(row) or 1) for count in row] for row in counts]
 
 
 def _best_first(found: Outcomes) -> tuple[str, ...]:
@@ -628,7 +587,7 @@ def _join_names(criteria: Sequence[str]) -> str:
     return ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
 
 
-def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
+def _panels_by_name(kind: str, findings: Iterable[Measure]) -> Drawn | None:
     """Return panels of the measures of a kind, without headings under which all is missing."""
     marks: dict[str, list[Mark]] = {}
     axes = {axis.label: axis for own, axis, _, _ in MEASURES if own == kind}
@@ -666,9 +625,9 @@ def _gold(results: Results, _findings: Findings) -> Drawn | None:
         people = as_array(question.label for question in own)
         judged = as_array(categories.of_verdict(question.verdict) for question in own)
         counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row holds unlabelled questions
-        shades = [[count / (sum(row) or 1) for count in row] for row in counts]
         texts = [[format_count(count) for count in row] for row in counts]
-        panels.append(Matrix(_join_names(names), labels, (*labels, NO_VERDICT), shades, texts, "verdicts", "people"))
+        columns = (*labels, NO_VERDICT)
+        panels.append(Matrix(_join_names(names), labels, columns, _row_shares(counts), texts, "verdicts", "people"))
     note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
     return ("Verdicts against gold", panels, [note]) if panels else None
 
@@ -685,7 +644,7 @@ def _calibration(results: Results, _: Findings) -> Drawn | None:
         rows = [
             Mark(
                 f"{format_number(each.mean_confidence)} (n = {format_count(each.n)})",
-                Finding(name, (), each.accuracy, "score", each.n),
+                Measure(name, (), each.accuracy, "score", each.n),
                 stated=each.mean_confidence,
             )
             for each in found.bins
@@ -751,7 +710,7 @@ def _notes(panels: Sequence[Panel]) -> Iterator[str]:
     if any(mark.finding.bounds is not None for mark in marks):
         yield BOUNDS_NOTE
     for panel in panels:
-        if isinstance(panel, (Marks, Shares)) and len(panel.rows) > MOST_ROWS:
+        if isinstance(panel, Marks) and len(panel.rows) > MOST_ROWS:
             yield f"Shown are the first {format_count(MOST_ROWS)} of {format_count(len(panel.rows), 'row')}."
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Finding, Reported, known, measure, measures_table
+from evenhand.results.measures import Column, Measure, Reported, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
@@ -122,7 +122,7 @@ class RunComparison(PrintedTables):
         """The parameters of the comparison, as results have them."""
         return {"by": list(self.by), "level": self.level, "changed": list(self.changed)}
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Measure, ...]:
         """Return the changes, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
 
         ``relevance.change`` of a system is the second result less the first, with ``relevance.change.p_value`` and

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, get_args, overload
 
 from rich.cells import cell_len
@@ -22,7 +21,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.parsing import where_read
 from evenhand.parsing.labels import comparison_key
-from evenhand.prompts import ShownTexts, shown_texts
+from evenhand.prompts import shown_texts
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable, styled, terminal_width, wrapped
 from evenhand.results.vote_columns import Cell
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 Texts = tuple[Mapping[str, str], Mapping[str, str | None]]
 """The context that was shown, and the responses."""
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 NO_VERDICT = Verdict()
 """For votes that make no verdict."""
@@ -243,21 +240,28 @@ def verdict_view(
 
 
 def _vote_view(vote: Vote, asked: QuestionAsked, sent: Sent) -> VoteView:
-    reply = vote.completion
+    reply, options, selected, read_at = vote.completion, asked.options, vote.selected_label, None
+    if vote.selected_index is not None and vote.selected_index < len(options):
+        selected = options[vote.selected_index]
+    if reply and reply.text and vote.match and vote.match.index is not None and "sheet" not in sent:
+        read_at = where_read(reply.text, asked.offered or options)  # not in a sheet of many answers
+        label = reply.text[slice(*read_at)] if read_at else ""
+        if not asked.compares and comparison_key(label) != comparison_key(vote.selected_label or ""):
+            read_at = None
     return VoteView(
         judge=vote.judge_id,
         sample=vote.sample,
-        shown=_in_order(vote.order, asked.judged if asked.compares else asked.options),
-        selected=_label_of(vote, asked),
+        shown=_in_order(vote.order, asked.judged if asked.compares else options),
+        selected=selected,
         value=vote.value,
         na=vote.na,
-        probabilities=_named(asked.options, vote.probabilities or ()),
+        probabilities=dict(zip(options, vote.probabilities or (), strict=False)) if vote.probabilities else {},
         unscored_reason=vote.unscored_reason,
         error=vote.error,
         reasons=vote.assessment,
         reply=None if reply is None else reply.text,
         reasoning=None if reply is None else reply.reasoning,
-        read_at=_read_at(vote, asked, sent),
+        read_at=read_at,
         how=None if vote.match is None else vote.match.kind,
         prompts=sent,
         model=None if reply is None else reply.model,
@@ -265,68 +269,31 @@ def _vote_view(vote: Vote, asked: QuestionAsked, sent: Sent) -> VoteView:
     )
 
 
-def _label_of(vote: Vote, asked: QuestionAsked) -> str | None:
-    if vote.selected_index is None or vote.selected_index >= len(asked.options):
-        return vote.selected_label
-    return asked.options[vote.selected_index]
-
-
 def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
     """Return the names in the order shown; none if the order does not fit the names."""
     return tuple(names[place] for place in order) if order and max(order) < len(names) else ()
 
 
-def _named(options: Sequence[str], probabilities: Sequence[float]) -> Mapping[str, float]:
-    return dict(zip(options, probabilities, strict=True)) if len(options) == len(probabilities) else NOTHING
-
-
-def _read_at(vote: Vote, asked: QuestionAsked, sent: Sent) -> tuple[int, int] | None:
-    """Return the place of the label that made the verdict; None in a sheet of many answers."""
-    if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
-        return None
-    labels = () if "sheet" in sent else asked.offered or asked.options
-    found = where_read(vote.completion.text, labels) if labels else None
-    said = vote.completion.text[slice(*found)] if found else ""
-    return found if asked.compares or comparison_key(said) == comparison_key(vote.selected_label or "") else None
-
-
-def _texts(
-    cell: Cell,
-    asked: QuestionAsked,
-    sent: Sequence[Sent],
-    texts: Texts | None,
-) -> Texts:
+def _texts(cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], texts: Texts | None) -> Texts:
     """Return the texts shown: from the data if they are given, else from the prompts."""
+    names = asked.judged or ("response",)
     if texts is not None:
-        context, shown = texts
-        return context, {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
-    if not cell.votes:
-        return NOTHING, _missing(cell, asked)
+        context, responses = texts
+        return context, {name: responses.get(name, responses.get("")) for name in asked.judged or responses}
+    if not cell.votes and asked.verdict.unscored_reason == "missing_response":
+        lengths = [cell.about.get(name) for name in ("first_length", "second_length")] if len(names) == 2 else []
+        lacking = [name for name, length in zip(names, lengths, strict=False) if length is None]
+        return {}, dict.fromkeys(lacking if asked.compares else names)
     for vote, own in zip(cell.votes, sent, strict=True):
         first = next((messages[0][1] for messages in own.values() if messages), None)
         found = None if first is None else shown_texts(first)
         if found is not None and found.responses:
-            return found.context, _responses(found, vote, asked)
-    return NOTHING, NOTHING
-
-
-def _missing(cell: Cell, asked: QuestionAsked) -> Mapping[str, str | None]:
-    """Return the responses that are known to be missing, if no judge was asked."""
-    if asked.verdict.unscored_reason != "missing_response":
-        return NOTHING
-    lengths = [cell.about.get(name) for name in ("first_length", "second_length")] if len(asked.judged) == 2 else []
-    if not asked.compares:
-        return dict.fromkeys(asked.judged or ("response",))
-    return {name: None for name, length in zip(asked.judged, lengths, strict=False) if length is None}
-
-
-def _responses(found: ShownTexts, vote: Vote, asked: QuestionAsked) -> dict[str, str | None]:
-    names = asked.judged or ("response",)
-    shown = _in_order(vote.order, names) if asked.compares else names
-    if len(shown) != len(found.responses):  # a prompt of the user's own may show them in part
-        return {}
-    responses = dict(zip(shown, found.responses, strict=True))
-    return {name: responses[name] for name in names if name in responses}
+            shown = _in_order(vote.order, names) if asked.compares else names
+            if len(shown) != len(found.responses):  # a prompt of the user's own may show them in part
+                return found.context, {}
+            given = dict(zip(shown, found.responses, strict=True))
+            return found.context, {name: given[name] for name in names if name in given}
+    return {}, {}
 
 
 MOST_PRINTED: Final = 50
@@ -404,7 +371,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         """Keep verdicts for which a function returns True, or whose attribute equals a value or one of a list.
 
         Args:
-            keep: Told a verdict, says whether it stays.
+            keep: Called with a verdict, returns whether it stays.
             **about: An attribute of :class:`~evenhand.results.looking.VerdictView` -> a value or several:
                 ``criterion="relevance"``, ``wrong=True``; ``row`` is an id, or an index where rows have none;
                 ``system`` is about any of the systems compared, ``judge`` about any vote.
@@ -412,7 +379,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         Raises:
             InvalidInputError: If a verdict has no such attribute.
         """
-        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unscored", "system", "judge"]
+        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unscored", *_SEVERAL]
         for name in about:
             if name not in accepted:
                 raise InvalidInputError(f"a verdict has no {name!r}. {did_you_mean(name, accepted)}")
@@ -421,11 +388,14 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             wanted["row"] = [str(each) for each in wanted["row"]]
 
         def stays(view: VerdictView) -> bool:
-            found = all(any(each in values for each in _told(view, name)) for name, values in wanted.items())
-            return found and (keep is None or keep(view))
+            for name, values in wanted.items():
+                held = _SEVERAL[name](view) if name in _SEVERAL else [getattr(view, name)]
+                if not any(each in values for each in held):
+                    return False
+            return keep is None or keep(view)
 
-        said = [f"{name} {value!r}" for name, value in about.items()] + (["chosen by a function"] if keep else [])
-        return self._of(", ".join(said), lambda: filter(stays, self._stream()))
+        what = [f"{name} {value!r}" for name, value in about.items()] + (["chosen by a function"] if keep else [])
+        return self._of(", ".join(what), lambda: filter(stays, self._stream()))
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
         """Sort the verdicts, the greatest first; verdicts without such a number come last.
@@ -477,7 +447,14 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
         if reason not in get_args(UnscoredReason):
             raise InvalidInputError(f"reason is {reason!r}. {did_you_mean(reason, get_args(UnscoredReason))}")
-        return self._of(f"unscored: {reason}", lambda: (view for view in self._stream() if reason in _reasons(view)))
+        return self._of(
+            f"unscored: {reason}",
+            lambda: (
+                view
+                for view in self._stream()
+                if reason in {view.unscored_reason, *(vote.unscored_reason for vote in view.votes)}
+            ),
+        )
 
     def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
         return VerdictList(f"{self.what}, {what}" if what else self.what, source)
@@ -503,41 +480,31 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         """Return a row for each verdict, with its texts under ``context.<name>`` and ``response.<system>``."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        return pd.DataFrame.from_records([_record(view) for view in self])
+        records = []
+        for view in self:
+            record = {field.name: getattr(view, field.name) for field in fields(view)}
+            context, responses, votes = (record.pop(name) for name in ("context", "responses", "votes"))
+            record |= {"divided": view.divided, "unscored": view.unscored, "num_votes": len(votes)}
+            record |= {f"context.{name}": text for name, text in context.items()}
+            records.append(record | {f"response.{name or 'response'}": text for name, text in responses.items()})
+        return pd.DataFrame.from_records(records)
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def _told(view: VerdictView, name: str) -> Iterable[object]:
-    if name == "system":
-        return view.systems
-    return {vote.judge for vote in view.votes} if name == "judge" else [getattr(view, name)]
-
-
-def _reasons(view: VerdictView) -> set[str | None]:
-    return {view.unscored_reason, *(vote.unscored_reason for vote in view.votes)}
-
-
-def _record(view: VerdictView) -> dict[str, Any]:
-    told = {field.name: getattr(view, field.name) for field in fields(VerdictView)}
-    del told["context"], told["responses"], told["votes"]
-    texts: dict[str, str | None] = {f"context.{name}": text for name, text in view.context.items()}
-    texts |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
-    return {**told, "divided": view.divided, "unscored": view.unscored, "num_votes": len(view.votes), **texts}
+_SEVERAL: Final[Mapping[str, Callable[[VerdictView], Iterable[object]]]] = {
+    "system": lambda view: view.systems,
+    "judge": lambda view: [vote.judge for vote in view.votes],
+}
+"""What :meth:`VerdictList.filter` accepts, and a verdict has several of."""
 
 
 def _selected(view: VerdictView) -> str:
     if view.na:
         return "does not apply"
-    if view.selected:
-        return view.selected
     word = "unscored" if view.unscored else "no verdict"
-    return f"{word}: {view.unscored_reason}" if view.unscored_reason else word
-
-
-def _yes(value: bool | None) -> str:
-    return "yes" if value else ""
+    return view.selected or (f"{word}: {view.unscored_reason}" if view.unscored_reason else word)
 
 
 COLUMNS: Final = (
@@ -546,9 +513,9 @@ COLUMNS: Final = (
     Column("spread", lambda view: format_number(view.spread), optional=True),
     Column("agreement", lambda view: "" if len(view.votes) < 2 else format_percent(view.agreement), optional=True),
     Column("votes", lambda view: format_count(len(view.votes))),
-    Column("flipped", lambda view: _yes(view.flipped), optional=True),
+    Column("flipped", lambda view: "yes" if view.flipped else "", optional=True),
     Column("gold", lambda view: view.gold or "", optional=True),
-    Column("wrong", lambda view: _yes(view.wrong), optional=True),
+    Column("wrong", lambda view: "yes" if view.wrong else "", optional=True),
 )
 
 
@@ -617,10 +584,12 @@ class RowView:
             about = f" of {' and '.join(filter(None, view.systems))}" if any(view.systems) else ""
             yield ""
             yield from _heading(f"{view.criterion}{about}: {_selected(view)}", width, "─")
-            yield from _text("verdict", visible(_in_words(view)), width)
+            facts = [(column.header, column.cell(view)) for column in COLUMNS[1:]] + [("cluster", view.cluster)]
+            known = [f"{name} {fact}" for name, fact in facts if fact not in {None, "", format_number(None)}]
+            yield from _text("verdict", visible("; ".join([view.name, *known])), width)
             for vote in view.votes:
                 yield ""
-                yield from (f"  {line}" for line in wrapped(visible_line(_vote_in_words(vote)), width - 2))
+                yield from (f"  {line}" for line in wrapped(visible_line(_vote_line(vote)), width - 2))
                 yield from _text("error", visible(vote.error or ""), width)
                 if vote.reasons and vote.reasons not in (vote.reply or ""):
                     yield from _text("reasons", visible(vote.reasons), width)
@@ -649,28 +618,12 @@ def _text(label: str, text: str, width: int) -> Iterator[str]:
         yield from (f"    {line}" for line in wrapped(text, width - 4))
 
 
-def _in_words(view: VerdictView) -> str:
-    said = [
-        view.name,
-        "" if view.score is None else f"score {format_number(view.score)}",
-        "" if view.spread is None else f"spread of draws {format_number(view.spread)}",
-        "" if view.agreement is None or len(view.votes) < 2 else f"agreement {format_percent(view.agreement)}",
-        "flipped in another order" if view.flipped else "",
-        f"people say {view.gold}" if view.gold is not None else "",
-        "wrong" if view.wrong else "",
-        f"no score: {view.unscored_reason}" if view.unscored_reason else "",
-        f"of {view.cluster}" if view.cluster else "",
-        "" if view.votes else "nobody was asked",
-    ]
-    return "; ".join(filter(None, said))
-
-
-def _vote_in_words(vote: VoteView) -> str:
+def _vote_line(vote: VoteView) -> str:
     shown = f"; shown {' – '.join(vote.shown)}" if vote.shown else ""
-    chose = "does not apply" if vote.na else vote.selected or f"unscored: {vote.unscored_reason}"
+    selected = "does not apply" if vote.na else vote.selected or f"unscored: {vote.unscored_reason}"
     value = "" if vote.value is None else f" ({format_number(vote.value)})"
     how = f", read as {vote.how}" if vote.how and vote.selected else ""
-    return f"{vote.judge}, draw {vote.sample + 1}: {chose}{value}{how}{shown}"
+    return f"{vote.judge}, draw {vote.sample + 1}: {selected}{value}{how}{shown}"
 
 
 def _marked(vote: VoteView, marks: tuple[str, str]) -> str:

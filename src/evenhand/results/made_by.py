@@ -96,7 +96,6 @@ class Fingerprint:
         prompts: Digits for the templates that were used, and the cases that are shown first.
         criteria: Digits for the criteria.
         options: The options by which judges were asked, and by which votes become scores.
-        anchors: Digits for the labels of people that the result holds, and their rows.
         shown: System -> eight digits for each row, which stand for its response and the texts shown with it.
     """
 
@@ -106,31 +105,26 @@ class Fingerprint:
     prompts: str | Missing
     criteria: str
     options: Mapping[str, Any]
-    anchors: str | Missing
     shown: Mapping[str, str]
 
     @classmethod
-    def of(
-        cls, judged: Mapping[str, Any], said: Mapping[str, Any], models: Iterable[str], labels: Sequence[object]
-    ) -> Fingerprint:
+    def of(cls, judged: Mapping[str, Any], parameters: Mapping[str, Any], models: Iterable[str]) -> Fingerprint:
         """Return the fingerprint of a result.
 
         Args:
             judged: The criteria and systems, as plain JSON.
-            said: The parameters.
+            parameters: The parameters.
             models: The models as the replies name them.
-            labels: The labels of people that the result holds, with the questions that they answer.
         """
-        held = said.get("fingerprint", {})
+        held = parameters.get("fingerprint", {})
         by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
         return cls(
-            judges=tuple(said.get("judges") or said.get("votes") or ()),
+            judges=tuple(parameters.get("judges") or parameters.get("votes") or ()),
             judge=held.get("judge", RECORDED),
             models=tuple(sorted(models)),
             prompts=held.get("prompts", RECORDED),
             criteria=digest(by),
-            options=dict(_options(said)),
-            anchors=digest(labels, list(said.get("ids", ()))) if labels else Missing("it holds no label of people"),
+            options=dict(_options(parameters)),
             shown=held.get("shown", {}),
         )
 
@@ -148,12 +142,13 @@ class Fingerprint:
     def changes(self, other: Fingerprint) -> tuple[str, ...]:
         """Return the differences from another result: the judge, its version, prompts, criteria, options."""
         found = []
-        if self.judges != other.judges:
-            found.append(f"judge ({_named(self.judges)} → {_named(other.judges)})")
+        one, two = (", ".join(each.judges) or "no judge" for each in (self, other))
+        if one != two:
+            found.append(f"judge ({one} → {two})")
         elif self.models and other.models and self.models != other.models:
-            found.append(f"model behind the judge's name ({_named(self.models)} → {_named(other.models)})")
+            found.append(f"model behind the judge's name ({', '.join(self.models)} → {', '.join(other.models)})")
         elif _differ(self.judge, other.judge):
-            found.append(f"settings of the judge {_named(self.judges)} (server, model or sampling)")
+            found.append(f"settings of the judge {one} (server, model or sampling)")
         if _differ(self.prompts, other.prompts):
             found.append("prompts")
         if self.criteria != other.criteria:
@@ -168,10 +163,6 @@ class Fingerprint:
         """Return why it is not known whether all else was the same; None if it is known."""
         missing = [each.judge for each in (self, other) if isinstance(each.judge, Missing)]
         return missing[0].reason if missing else None
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nobody"
 
 
 def _differ(one: str | Missing, other: str | Missing) -> bool:
@@ -233,10 +224,8 @@ LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"
 """The name of the data that ship with evenhand, unless a file has this name."""
 
-WRITTEN: Final = frozenset({"out", "report", "tables", "run_file", "stream_to"})
-PATHS: Final = frozenset({"data", "journal", "examples"}) | WRITTEN
-PATHS_OF_LABELS: Final = frozenset({"gold", "data"})
-"""The options that name a file."""
+PATHS: Final = frozenset({"data", "journal", "examples", "out", "report", "tables", "run_file", "stream_to", "gold"})
+"""The options that name a file; ``labels`` has such options too."""
 
 REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
 """The options that may name a file."""
@@ -247,21 +236,34 @@ NOT_KEPT: Final = ("dry_run", "progress")
 
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a function, as the mapping of a run file with absolute paths."""
-    said: dict[str, Any] = {"job": job}
+    found: dict[str, Any] = {"job": job}
     left_out, redacted = [], redactor()
     for name, value in given.items():
         if name in NOT_KEPT:
             continue
         try:
-            several = name == "data" and isinstance(value, list | tuple)
-            places = [_place(each) for each in value] if several else None
-            said[name] = places or (_place(value) if name in PATHS and value is not None else _said(value, redacted))
+            if name in PATHS - {"gold"} and value is not None:
+                several = name == "data" and isinstance(value, list | tuple)
+                found[name] = list(map(_path_text, value)) if several else _path_text(value)
+            else:
+                found[name] = _plain_value(value, redacted)
         except TypeError:
             left_out.append(name)
-    return absolute(said, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
+    return absolute(found, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
 
 
-def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - what a file can say
+def _path_text(value: object) -> str:
+    """Return the path of a file as text.
+
+    Raises:
+        TypeError: If it is none: rows in memory, or a pipe, which is read once.
+    """
+    if not isinstance(value, str | Path) or is_opened(Path(value)):
+        raise TypeError
+    return str(value)
+
+
+def _plain_value(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - any plain value
     """Convert a value to plain data for a file.
 
     Raises:
@@ -276,79 +278,56 @@ def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401
     if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, Mapping):
-        return {str(_said(key, redacted)): _said(each, redacted) for key, each in value.items()}
+        return {str(_plain_value(key, redacted)): _plain_value(each, redacted) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(each, redacted) for each in value]
+        return [_plain_value(each, redacted) for each in value]
     if isinstance(value, type) and value.__module__ != "__main__":
         return f"{value.__module__}:{value.__qualname__}"
     raise TypeError
 
 
-def _place(value: object) -> str:
-    """Return the path of a file.
-
-    Raises:
-        TypeError: If it is none: rows in memory, or a pipe, which is read once.
-    """
-    if not isinstance(value, str | Path) or is_opened(Path(value)):
-        raise TypeError
-    return str(value)
-
-
 def absolute(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return a run with absolute paths instead of paths relative to a folder."""
 
-    def of_path(text: str) -> str:
-        return os.path.abspath(folder / expanded(text))  # noqa: PTH100 - links stay as they are
-
-    def of_reference(text: str) -> str:
+    def change(name: str, text: str) -> str:
         try:
-            return of_path(text) if (folder / expanded(text)).is_file() else text
+            place = os.path.abspath(folder / expanded(text))  # noqa: PTH100 - links stay as they are
+            return place if name in PATHS or Path(place).is_file() else text
         except (OSError, ValueError):  # a sentence too long for a name
             return text
 
-    return _with_paths(run, folder, of_path, of_reference)
+    return _with_paths(run, folder, change)
 
 
 def relative(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return a run with paths relative to a folder, if they share more with it than the root."""
     base = os.path.abspath(folder)  # noqa: PTH100 - as above
 
-    def of_path(text: str) -> str:
-        if not Path(text).is_absolute():
-            return text
+    def change(_: str, text: str) -> str:
         try:
             shared = os.path.commonpath([base, text])
-        except ValueError:  # on another drive
+        except ValueError:  # a relative path, or one on another drive
             return text
         return Path(os.path.relpath(text, base)).as_posix() if shared != Path(base).anchor else text
 
-    return _with_paths(run, folder, of_path, of_path)
+    return _with_paths(run, folder, change)
 
 
-def _with_paths(
-    run: Mapping[str, Any],
-    folder: Path,
-    of_path: Callable[[str], str],
-    of_reference: Callable[[str], str],
-    paths: frozenset[str] = PATHS,
-) -> dict[str, Any]:
+def _with_paths(run: Mapping[str, Any], folder: Path, change: Callable[[str, str], str]) -> dict[str, Any]:
+    """Return a run whose paths are changed by a function of the option's name and the path."""
     found = dict(run)
-    for name in found.keys() & (paths | REFERENCES):
-        change, value = of_path if name in paths else of_reference, found[name]
-        if isinstance(value, str) and not _is_no_path(name, value, folder):
-            found[name] = change(value)
-        elif name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
-            found[name] = [change(each) if isinstance(each, str) else each for each in value]
+    for name in found.keys() & (PATHS | REFERENCES):
+        value = found[name]
+        if name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
+            found[name] = [change(name, each) if isinstance(each, str) else each for each in value]
+        elif isinstance(value, str) and not (
+            (name == "journal" and value == "default")
+            or (name == "data" and (is_opened(Path(value)) or (value == DEMO and not (folder / value).exists())))
+        ):
+            found[name] = change(name, value)
     if isinstance(found.get("labels"), Mapping):
-        found["labels"] = _with_paths(found["labels"], folder, of_path, of_reference, PATHS_OF_LABELS)
+        found["labels"] = _with_paths(found["labels"], folder, change)
     return found
-
-
-def _is_no_path(name: str, value: str, folder: Path) -> bool:
-    if name == "journal":
-        return value == "default"
-    return name == "data" and (is_opened(Path(value)) or (value == DEMO and not (folder / value).exists()))
 
 
 def run_yaml(run: Mapping[str, Any], folder: Path) -> str:

@@ -2,9 +2,9 @@
 
 A result is a frozen dataclass. A field that is reported is declared with :func:`measure`, which says what kind of
 number it is; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
-form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it. A
-:class:`Finding` is a measure with its full name, for conditions, summaries and pictures. An :class:`Outcome` is the
-score of one row, which is compared with that of people.
+form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
+Conditions, summaries and pictures name each :class:`Measure` in full. An :class:`Outcome` is the score of one row,
+which is compared with that of people.
 """
 
 from __future__ import annotations
@@ -61,20 +61,27 @@ class Measure:
     """One number of a result.
 
     Attributes:
-        name: The name under which it is reported; empty for the score that the others are about.
+        name: The name: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``. Of a
+            measure that a result declares, the name of its field; empty for the score that the others are about.
+        of: A system, two systems (the second is subtracted or beaten), or nothing for the whole.
         value: A number, an estimate with its interval, or the reason why there is none.
-        kind: The kind of the value.
-        always: Whether unitxt is given NaN if it is missing; else the score is left out.
+        kind: The kind of number, by which it is written.
+        n: The number of rows, contests or items behind it; None if that is not counted.
+        unscored: The number of its votes that are unscored; None if that is not counted.
         bounds: The bounds that lead, if too many votes are unscored for the value to do so.
         p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
+        always: Whether unitxt is given NaN if it is missing; else the score is left out.
     """
 
     name: str
+    of: tuple[str, ...]
     value: HasLimits | float | Missing
     kind: Kind = "number"
-    always: bool = False
+    n: int | None = None
+    unscored: UnscoredCounts | None = None
     bounds: LeadingBounds | None = None
     p_value: float | None = None
+    always: bool = False
 
     @property
     def estimate(self) -> float | None:
@@ -84,7 +91,17 @@ class Measure:
         return float(self.value) if isinstance(self.value, (int, float)) else self.value.estimate
 
     def __str__(self) -> str:
-        return format_value(self.value, self.kind)
+        return f"{self.label} {self.written}"
+
+    @property
+    def written(self) -> str:
+        """The number as it is shown: with its interval, or its bounds where these lead."""
+        return format_value(self.value, self.kind) if self.bounds is None else format_score(None, self.bounds)
+
+    @property
+    def label(self) -> str:
+        """The full name, as conditions give it: ``relevance.difference[new, old]``."""
+        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +174,12 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
             yield from _entries(_joined(name, str(key)), entry / total if declared.shares else entry, declared)
     elif isinstance(value, Usage):
         for part, amount in _consumed(value).items():
-            yield Measure(part, amount, "money" if part == "cost" else "count")
+            yield Measure(part, (), amount, "money" if part == "cost" else "count")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
             yield dataclasses.replace(inner, name=_joined(name, inner.name))
     else:
-        yield Measure(name, value, declared.kind, declared.always)
+        yield Measure(name, (), value, declared.kind, always=declared.always)
 
 
 def _joined(*names: str) -> str:
@@ -532,54 +549,16 @@ UNSCORED_VOTES: Final = Column(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One number of a result.
-
-    Attributes:
-        name: The name: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
-        of: A system, two systems (the second is subtracted or beaten), or nothing for the whole.
-        value: A number, an estimate with its interval, or the reason why there is none.
-        kind: The kind of number, by which it is written.
-        n: The number of rows, contests or items behind it; None if that is not counted.
-        unscored: The number of its votes that are unscored; None if that is not counted.
-        bounds: The bounds that lead, if too many votes are unscored for the value to do so.
-        p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
-    """
-
-    name: str
-    of: tuple[str, ...]
-    value: HasLimits | float | Missing
-    kind: Kind
-    n: int | None = None
-    unscored: UnscoredCounts | None = None
-    bounds: LeadingBounds | None = None
-    p_value: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.label} {self.written}"
-
-    @property
-    def written(self) -> str:
-        """The number as it is shown: with its interval, or its bounds where these lead."""
-        return format_value(self.value, self.kind) if self.bounds is None else format_score(None, self.bounds)
-
-    @property
-    def label(self) -> str:
-        """The full name, as conditions give it: ``relevance.difference[new, old]``."""
-        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
-
-
-@dataclass(frozen=True, slots=True)
 class Reported:
     """The measures of a result for one system, one pair, or the whole.
 
     Attributes:
         name: The name of the score that the measures are about; the score itself has this name alone. Empty if each
             measure has a name of its own.
-        of: The same as :attr:`Finding.of`.
+        of: The same as :attr:`Measure.of`.
         measured: A result with declared measures, or one number.
-        n: The same as :attr:`Finding.n`.
-        unscored: The same as :attr:`Finding.unscored`.
+        n: The same as :attr:`Measure.n`.
+        unscored: The same as :attr:`Measure.unscored`.
     """
 
     name: str
@@ -588,27 +567,24 @@ class Reported:
     n: int | None = None
     unscored: UnscoredCounts | None = None
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Measure]:
         """Return one finding per number."""
         if isinstance(self.measured, Measure):
-            yield self._finding(self.measured)
-            return
-        for each in sorted(measures_of(self.measured), key=lambda each: each.name != ""):  # the score itself first
-            yield self._finding(each)
-        if self.unscored is not None and (self.name or self.of):
+            declared = [self.measured]
+        else:
+            declared = sorted(measures_of(self.measured), key=lambda each: each.name != "")  # the score itself first
+        for each in declared:
+            name = ".".join(filter(None, (self.name, each.name)))
+            yield dataclasses.replace(each, name=name, of=self.of, n=self.n, unscored=self.unscored)
+        if self.unscored is not None and (self.name or self.of) and not isinstance(self.measured, Measure):
             yield from unscored_findings(self.unscored, self.name, self.of)
 
-    def _finding(self, measured: Measure) -> Finding:
-        name = ".".join(part for part in (self.name, measured.name) if part)
-        rest = (self.n, self.unscored, measured.bounds, measured.p_value)
-        return Finding(name, self.of, measured.value, measured.kind, *rest)
 
-
-def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
+def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Measure]:
     """Return the shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
     prefix = f"{name}." if name else ""
-    yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
-    yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
+    yield Measure(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
+    yield Measure(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
 
 
 def reported_difference(
@@ -635,8 +611,8 @@ def reported_difference(
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
     reverse = None if bounds is None else bounds.subtracted_from(0.0)
-    yield Reported("", of, Measure(name, there, "difference", bounds=bounds, p_value=p_value), n)
-    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse, p_value=p_value), n)
+    yield Reported("", of, Measure(name, (), there, "difference", bounds=bounds, p_value=p_value), n)
+    yield Reported("", of[::-1], Measure(name, (), back, "difference", bounds=reverse, p_value=p_value), n)
 
 
 QuestionName = tuple[int, *tuple[str, ...]]

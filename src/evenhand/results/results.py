@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import evenhand
+from evenhand.data.fields import name_of
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
-from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import (
     CONFOUNDED,
@@ -33,7 +33,7 @@ from evenhand.results.made_by import (
     run_yaml,
     write_run,
 )
-from evenhand.results.measures import Finding, QuestionName, plain, unscored_findings
+from evenhand.results.measures import Measure, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import InMemory, OnDisk, Stored, read, reading, write
@@ -158,7 +158,7 @@ class Results(PrintedTables):
     def __repr__(self) -> str:
         return f"<Results: {format_count(len(self))} {self.analysis.holds}>\n{self}"
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
         The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all
@@ -312,33 +312,53 @@ class Results(PrintedTables):
         """Return instance -> its cluster; empty if rows are independent."""
         return {about["instance"]: about["cluster"] for about in self.abouts() if about.get("cluster") is not None}
 
-    def group_of(self, by: object, data: object = None) -> GroupNames:
+    def group_of(self, by: object) -> tuple[str | None, ...]:
         """Return the group of each row of the data, by its index; None for a row without one.
 
         Args:
-            by: A column that was named with ``group_fields`` when the rows were judged; a column of ``data``; a group
-                for each row, in their order; or a mapping from row (its id where rows have ids, else its index) to
-                group.
-            data: The rows that were judged, if the result keeps no such column: joined by ``id_field`` if they have
-                it, else by their order.
+            by: A column that was named with ``group_fields`` when the rows were judged; a group for each row of the
+                data, in their order; or a mapping from row (its id where rows have ids, else its index) to group.
 
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
+        kept: Mapping[str, Any] = self.parameters.get("groups", {})
+        if isinstance(by, str):
+            if by not in kept:
+                raise InvalidInputError(
+                    f"the result keeps no column {by!r}. {f'{did_you_mean(by, list(kept))} ' if kept else ''}"
+                    f"Judge with group_fields={by!r}, or give a group for each row: by=[…] or by={{id: group}}"
+                )
+            return tuple(kept[by])
         rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
-        return group_names(rows, self.parameters, by, data)
+        last, judged = max(rows), self.parameters["n"]
+        if isinstance(by, Mapping):
+            named = {name_of(row): name_of(group) or None for row, group in by.items()}
+            if not named.keys() & set(rows.values()):
+                raise InvalidInputError(
+                    f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
+                    f"{list(rows.values())[:3]!r}"
+                )
+            return tuple(named.get(rows.get(index, "")) for index in range(last + 1))
+        if not isinstance(by, Iterable):
+            raise InvalidInputError(
+                f"by is {by!r}; give the name of a column, a group for each row, or a mapping from row (its id or "
+                "index) to group"
+            )
+        found = tuple(name_of(each) or None for each in by)
+        if len(found) != judged if judged > last else len(found) <= last:  # of a filtered result all rows are counted
+            raise InvalidInputError(
+                f"by holds {len(found)} rows, and the result is about {max(judged, last + 1)}: give one for each row "
+                "of the data that was judged, in the same order"
+            )
+        return found
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """The origin of the result: judges, models, prompts, criteria, options, labels, and the texts shown."""
-        models: dict[str, None] = {}
-        labels = []
-        for cell in self.cells():
-            models |= {vote.completion.model: None for vote in cell.votes if vote.completion and vote.completion.model}
-            gold = cell.about.get("gold", cell.about.get("reference"))
-            if gold is not None:
-                labels.append([*self.analysis.question_name(cell), gold])
-        return Fingerprint.of(self.header, self.parameters, models, labels)
+        """The origin of the result: judges, models, prompts, criteria, options, and the texts shown."""
+        replies = (vote.completion for cell in self.cells() for vote in cell.votes)
+        models = {reply.model for reply in replies if reply and reply.model}
+        return Fingerprint.of(self.header, self.parameters, models)
 
     def named_cells(self) -> Iterator[Cell]:
         """Give the cells, with the id of the row if rows have ids of their own."""

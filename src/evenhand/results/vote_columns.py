@@ -624,7 +624,12 @@ class VoteColumns:
         return {reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count}
 
     def readings(self) -> Mapping[MatchKind, int]:
-        """Count the readings; see :func:`~evenhand.scoring.count_readings`."""
+        """Count the forms in which selections of votes were read: kind -> votes.
+
+        ``exact`` and ``normalized``: the option was the whole reply; ``near``: a misspelling of it was; ``json``,
+        ``tag`` and ``line``: see :func:`~evenhand.parsing.match_closest_option`. Votes without a selection, and
+        recorded ones, were not read and are not counted; without any vote that was, the result is empty.
+        """
         read = self.kind[self.always & self.selected & (self.kind >= 0)]
         counts = np.bincount(read, minlength=len(KINDS)).tolist()
         named: dict[MatchKind, int] = {kind: n for kind, n in zip(KINDS, counts, strict=True) if kind != "none"}

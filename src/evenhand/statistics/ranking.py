@@ -199,7 +199,7 @@ class Ranking:
         groups: Systems that are not distinguishable, best first.
         cycles: Circular preferences.
         model: The fitted Davidson (and Beaver) model: ties and position advantage.
-        length_controlled: None when no lengths were given.
+        length_controlled: None without lengths, and if all is to hold at any time.
         balanced: Every two systems with a scored contest met in equally many, or every opponent counts alike, since
             all is to hold at any time. Ranks, groups and differences are of win rates then.
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
@@ -279,11 +279,13 @@ def rank_systems(
     ranks = dict(zip(values, places, strict=True))
     mean = _mean_ranks_of(contests, field, over)
     model = fit_strengths(shown, order_effect=ordered, level=over)
-    controlled = None if length_difference is None else _length_controlled(contests, length_difference, over)
+    controlled, no_lengths = None, "no contest with lengths"
     if anytime:  # an interval that does not hold is not one
-        unknown = Missing(AT_ANY_TIME)
+        unknown, no_lengths = Missing(AT_ANY_TIME), AT_ANY_TIME
         model = replace(model, strengths=(unknown,) * len(records), position_probability=unknown)
-    no_lengths = "no contest with lengths" if controlled is None or controlled.reason is None else controlled.reason
+    elif length_difference is not None:
+        controlled = length_controlled_win_rates(contests, length_difference, level=over)
+        no_lengths = controlled.reason or no_lengths
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
     order = sorted(range(len(records)), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
@@ -319,20 +321,6 @@ def rank_systems(
         prompts=len(np.unique(contests.prompt)),
         anytime=anytime,
     )
-
-
-def _length_controlled(contests: Contests, length_difference: ArrayLike, level: IntervalLevel) -> LengthControlled:
-    """Compute win rates at equal length; none if the data leave all of them open, or they are to hold at any time."""
-    found = length_controlled_win_rates(contests, length_difference, level=level)
-    rates, reason = [rate for rate in found.win_rates if rate is not None], found.reason
-    if level.method == "anytime":
-        reason = AT_ANY_TIME
-    elif rates and all(rate.low <= 0 and rate.high >= 1 for rate in rates):
-        reason = "the data leave their intervals open"
-    if reason == found.reason:
-        return found
-    missing = (None,) * len(found.win_rates)
-    return replace(found, win_rates=missing, length_effect=Missing(str(reason)), reason=reason)
 
 
 def _supported(strength: Interval | Missing, record: WinRate) -> Interval | Missing:

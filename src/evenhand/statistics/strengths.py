@@ -172,8 +172,7 @@ class LogitFit:
             quantile: In place of Student's.
         """
         level = float(IntervalLevel.of(level))
-        slope = np.pad(slope, (0, len(self.parameters) - len(slope)))
-        centre, error = float(slope @ self.parameters) if at is None else at, self.error(slope)
+        centre, error = float(slope @ self.parameters[: len(slope)]) if at is None else at, self.error(slope)
         quantile = float(stats.t.ppf((1 + level) / 2, max(self.clusters - 1, 1))) if quantile is None else quantile
         half = quantile * error if np.isfinite(error) else np.inf
         estimate, low, high = (float(transform(value)) for value in (centre, centre - half, centre + half))
@@ -181,6 +180,7 @@ class LogitFit:
 
     def error(self, slope: FloatArray) -> float:
         """Compute the standard error of a linear function of the parameters; infinite if it is not identified."""
+        slope = np.pad(slope, (0, len(self.parameters) - len(slope)))
         variance = 0.0 if self.covariance is None else float(slope @ self.covariance @ slope)
         of_contests = float(slope @ np.linalg.solve(self.information, slope))
         return variance**0.5 if variance > _NO_VARIANCE * of_contests else np.inf
@@ -296,7 +296,7 @@ class StrengthModel:
         freedom, contrasts = max(fit.clusters - 1, 1), len(self.placed) - 1
         scheffe = float(np.sqrt(contrasts * stats.f.ppf(self.level, contrasts, freedom))) if adaptive else None
         found = fit.interval(slope, self.level, quantile=scheffe)
-        ratio = abs(found.estimate) / fit.error(np.pad(slope, (0, len(fit.parameters) - len(slope))))
+        ratio = abs(found.estimate) / fit.error(slope)
         alone = 2 * stats.t.sf(ratio, freedom)
         return found, float(stats.f.sf(ratio**2 / contrasts, contrasts, freedom) if adaptive else alone)
 
@@ -313,8 +313,6 @@ class StrengthModel:
 NO_CONTEST = "no scored contest"
 _APART = "the systems fall into groups that never met in a scored contest: no system can be ranked among all"
 _NO_CHAIN = "no chain of wins leads both from and to the systems that can be placed: no finite strength"
-_NEVER_MET = "the systems fall into groups that never met in a scored contest: no finite strength"
-_ONE_WAY = "the systems fall into groups between which all wins go one way: no finite strength"
 _ONLY_TIES = (
     "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite estimate"
 )
@@ -380,7 +378,7 @@ def fit_strengths(
             strengths[system] = fit.interval(own, level)
         if ordered:
             slope = np.eye(len(placed))[-1]
-            spread = np.isfinite(fit.error(np.pad(slope, (0, len(fit.parameters) - len(slope)))))
+            spread = np.isfinite(fit.error(slope))
             position = fit.interval(slope, level, transform=expit) if spread else Missing(_NO_SPREAD)
     return StrengthModel(
         strengths=tuple(strengths[system] for system in range(len(contests.systems))),
@@ -469,11 +467,10 @@ def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
     sizes = np.bincount(label)
     unique = sizes.max() > 1 and (sizes == sizes.max()).sum() == 1
     placed = np.flatnonzero(label == sizes.argmax()) if unique else np.empty(0, dtype=np.int64)
-    chain = _NO_CHAIN if unique else _ONE_WAY if len(connected(scored)[0]) else _NEVER_MET
     reasons = {}
     for system in sorted(set(range(len(took))) - set(placed.tolist())):
         taken, given = took[system].any(), took[:, system].any()
-        known = {(False, False): NO_CONTEST, (True, False): "won", (False, True): "lost", (True, True): chain}
+        known = {(False, False): NO_CONTEST, (True, False): "won", (False, True): "lost", (True, True): _NO_CHAIN}
         reason = known[bool(taken), bool(given)]
         reasons[system] = f"{reason} every contest: no finite strength" if reason in {"won", "lost"} else reason
     return placed, reasons

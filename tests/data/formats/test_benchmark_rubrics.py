@@ -114,6 +114,9 @@ def test_scores_of_paperbench_as_published(leaves, levels, times):
         assert len(met) == leaves
         result = rubric_score(verdicts(met.values()), rubric)
         assert result.score == pytest.approx(published(tree, met), abs=1e-12)
+        for part in tree["sub_tasks"]:
+            if part["sub_tasks"]:
+                assert result.sections[part["id"]] == pytest.approx(published(part, met), abs=1e-12)
 
 
 LEVELS = {f"score{score}_description": f"Level {score}." for score in range(1, 6)}

@@ -6,7 +6,6 @@ format         what is recognised                                       what it 
 autorubric     criteria with a ``requirement``; a data set; a dump      rubric
 autochecklist  items with an ``id``, ``source_method``; ``questions``   checklist
 evalassist     ``to_evaluate_field``, options with a ``score``          criterion
-evalassist     ``items`` with a ``criterion`` and a weight              rubric
 healthbench    ``rubrics`` of ``criterion`` and ``points``              rubric
 paperbench     ``requirements`` and ``sub_tasks``                       rubric
 prometheus     ``criteria`` and ``score1_description`` …                criterion

@@ -9,7 +9,7 @@
 - autochecklist (https://pypi.org/project/autochecklist): a checklist with ``source_method`` or ``generation_level``,
   or whose items have an ``id``; or what its generators reply, ``{"questions": […]}``. A missing weight is 100.
 - EvalAssist (https://github.com/IBM/eval-assist): a criterion whose options have scores; one without options is for
-  comparisons; several with weights are a rubric.
+  comparisons.
 - HealthBench (arXiv:2505.08775, section 3): ``rubrics``, a list of ``{criterion, points, tags}``. The score is the
   points that are met divided by all positive points, and only the mean over rows is clipped.
 - PaperBench (arXiv:2504.01848, section 2): a tree of ``{id, requirements, weight, sub_tasks}``, whose leaves are met or
@@ -219,12 +219,8 @@ _EVALASSIST_FIELDS |= {"examples", "metadata"}
 
 
 def _is_evalassist(data: object) -> bool:
-    """Return whether data are criteria of EvalAssist: several, or one with scores or the name of its field."""
-    if not isinstance(data, dict):
-        return False
-    if _are_mappings(data.get("items"), {"criterion"}):
-        return True
-    if not {"name", "description"} <= data.keys() <= _EVALASSIST_FIELDS:
+    """Return whether data are a criterion of EvalAssist: with scores or the name of its field."""
+    if not isinstance(data, dict) or not {"name", "description"} <= data.keys() <= _EVALASSIST_FIELDS:
         return False
     options, has_field = data.get("options"), "to_evaluate_field" in data
     if not options:
@@ -233,68 +229,18 @@ def _is_evalassist(data: object) -> bool:
     return are_options and (has_field or any("score" in option for option in options))
 
 
-def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    if not _are_mappings(data.get("items"), {"criterion"}):
-        return _evalassist_criterion(data, left_out)
-    items = data["items"]
-    weights = [item.get("weight") for item in items]
-    if all(weight is None for weight in weights):
-        weights = [1 / len(items)] * len(items)
-    criteria = []
-    for number, (item, weight) in enumerate(zip(items, weights, strict=True), start=1):
-        where, given = f"item {number} of {what}", item["criterion"]
-        if item.get("required"):
-            raise InvalidCriterionError(
-                f"{where} is required, so that a response that misses it scores 0; no rubric here "
-                "counts so: leave 'required' out, or judge by this criterion alone"
-            )
-        if not isinstance(given, dict) or not given.get("options"):
-            raise InvalidCriterionError(f"{where} has no options; each criterion of several needs some with scores")
-        values = _evalassist_values(item, where, normalize=data.get("normalize_scores", True))
-        options = [
-            _given(label=option["name"], description=option.get("description")) | {"value": value}
-            for option, value in zip(given["options"], values, strict=True)
-        ]
-        shared = _given(name=given.get("name"), requirement=given.get("description"), **_evalassist_shared(given))
-        criteria.append({**shared, "options": options, "weight": _number(weight, f"the weight of {where}")})
-    return {"criteria": criteria}
-
-
-def _evalassist_values(item: Mapping[str, Any], where: str, *, normalize: bool) -> list[float]:
-    """Return the values of the options of one of several criteria, as they count in a rubric."""
-    options = item["criterion"]["options"]
-    if item.get("target_option") is not None:
-        return [float(option["name"] == item["target_option"]) for option in options]
-    scores = [_number(option.get("score"), f"the score of {option['name']!r} in {where}") for option in options]
-    if normalize:
-        low, high = min(scores), max(scores)
-        if low == high:
-            raise InvalidCriterionError(f"all options of {where} have the score {low!r}; they must differ")
-        scores = [(score - low) / (high - low) for score in scores]
-    threshold = item.get("score_threshold")
-    if threshold is None and not all(0 <= score <= 1 for score in scores):
-        raise InvalidCriterionError(
-            f"{where} has the scores {scores!r}, which count as they are (normalize_scores: false); a criterion "
-            "counts a share of its range here: leave normalize_scores out, or rescale the scores to [0, 1]"
-        )
-    return scores if threshold is None else [float(score > threshold) for score in scores]
-
-
-def _evalassist_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
+def _read_evalassist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
     """Return the criterion as unitxt writes it."""
-    if given.get("examples"):
+    if data.get("examples"):
         left_out.append("examples (give them to the run: examples=…)")
-    fields = _given(name=given["name"], description=given["description"], **_evalassist_shared(given))
-    if not given.get("options"):
+    judged = data.get("to_evaluate_field", data.get("prediction_field"))
+    fields = {"name": data["name"], "description": data["description"]}
+    fields |= _given(prediction_field=judged, context_fields=data.get("context_fields"))
+    if not data.get("options"):
         return {"__type__": "criteria", **fields}
-    options = [{"name": option["name"], "description": option.get("description") or ""} for option in given["options"]]
-    scores = {option["name"]: option["score"] for option in given["options"] if option.get("score") is not None}
+    options = [{"name": option["name"], "description": option.get("description") or ""} for option in data["options"]]
+    scores = {option["name"]: option["score"] for option in data["options"] if option.get("score") is not None}
     return {"__type__": "criteria_with_options", **fields, "options": options, **_given(option_map=scores)}
-
-
-def _evalassist_shared(given: Mapping[str, Any]) -> dict[str, Any]:
-    judged = given.get("to_evaluate_field", given.get("prediction_field"))
-    return {"prediction_field": judged, "context_fields": given.get("context_fields")}
 
 
 def _is_healthbench(data: object) -> bool:
