@@ -45,7 +45,14 @@ from evenhand.options import (
     VoteFields,
     WinratesArguments,
 )
-from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
+from evenhand.read_votes import (
+    RecordedVotes,
+    named_columns,
+    read_assessments,
+    refuse_asking,
+    refuse_vote_columns,
+    rows_of_votes,
+)
 from evenhand.report.page import report_page
 from evenhand.results.measures import Column, Remark, UnscoredCounts, as_json, measures_table, plain
 from evenhand.results.notes import Spending, baseline_note
@@ -367,9 +374,8 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
             f"criteria is {options.criteria!r}; recorded votes are about one criterion: report on each by itself"
         )
     criterion = load_any_criterion(given[0]) if given else None
-    fields = {"id_field": options.id_field, **options.values_of(VoteFields)}
+    named = named_columns(options, "id_field", *VoteFields.model_fields)
     rows, columns = rows_of_votes(data, options.votes, options.split)
-    named = {name: column for name, column in fields.items() if column is not None}
     read = RecordedVotes.of(rows, columns, named)
     compared = {name: getattr(options, name) for name in ("allow_ties", "scale", "systems")}
     pairs = options.systems is not None or read.column("first_field") is not None

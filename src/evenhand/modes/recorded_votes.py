@@ -17,7 +17,6 @@ from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
-    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
@@ -208,15 +207,6 @@ class VoteAnalysis(Analysis):
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
                 tables.append(labels_table(named, compared))
         return tuple(tables)
-
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return the verdicts for a comparison with people."""
-        del system, criterion, numbers
-        rows = [JudgedRow.of(each, self.criterion, each.reference) for each in self.instances]
-        judges = ", ".join(self.parameters["votes"])
-        return rows, Scale.of(self.criterion), f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
 
     def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None

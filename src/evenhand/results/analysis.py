@@ -252,20 +252,6 @@ class Analysis:
                 gold=cell.about.get("gold") or cell.about.get("reference"),
             )
 
-    def with_gold(self, system: str | None, criterion: str | None, *, numbers: bool) -> tuple[Any, Any, str]:
-        """Return rows with labels of people, their scale, and a title, for a comparison of judges with people.
-
-        Args:
-            system: The system; all systems if it is None.
-            criterion: The criterion of the judgements.
-            numbers: People gave numbers in place of labels.
-
-        Raises:
-            InvalidInputError: If the results hold no such rows.
-        """
-        del system, criterion, numbers
-        raise InvalidInputError(f"results that hold {self.holds} have no labels of people to compare with")
-
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
         raise NotImplementedError
