@@ -11,7 +11,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, Literal, Unpack
 import numpy as np
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.rows import common_systems
+from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.estimate import RunEstimate
