@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.data.row_files import bounded_table
+from evenhand.data.rows import bounded_table
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import (
     WITHHELD,
