@@ -27,15 +27,8 @@ from evenhand.data.fields import (
     warn_of_left_out_context,
 )
 from evenhand.data.plain import briefly, context_mapping, plain_cell
-from evenhand.data.rows import (
-    Layout,
-    Prompt,
-    Row,
-    read_file,
-    read_responses,
-    read_rows,
-    row_ids,
-)
+from evenhand.data.responses import Layout, Prompt, read_responses
+from evenhand.data.rows import Row, read_file, read_rows, row_ids
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean

@@ -33,7 +33,7 @@ from evenhand.data.fields import (
     warn_of_left_out_context,
 )
 from evenhand.data.plain import context_mapping
-from evenhand.data.rows import read_responses
+from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, engine_of_name, listed, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError

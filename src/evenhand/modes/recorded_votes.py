@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
-from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
 )
@@ -66,20 +65,7 @@ class RecordedInstance:
     system: str = ""
 
 
-class RecordedAnalysis(Analysis):
-    """The results of recorded votes on one criterion."""
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the votes; made of the labels that occur if none was given."""
-        return Criterion.model_validate(self.header["criterion"])
-
-    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
-        """Return the criterion."""
-        return self.criterion
-
-
-class VoteAnalysis(RecordedAnalysis):
+class VoteAnalysis(Analysis):
     """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
@@ -264,7 +250,7 @@ class VoteAnalysis(RecordedAnalysis):
             yield with_votes(record, [verdict], votes=votes)
 
 
-class AgreementAnalysis(RecordedAnalysis):
+class AgreementAnalysis(Analysis):
     """The result of :func:`agreement`.
 
     Attributes:
