@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.cells import YES_OR_NO, LabelReader, votes_by_judge
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.metrics.recorded import VoteAggregation

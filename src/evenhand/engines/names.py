@@ -13,15 +13,14 @@ from typing import Any, Final
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, unknown_id
 from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
+from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError
 
 TYPES: Final[Mapping[str, type[Engine]]] = {

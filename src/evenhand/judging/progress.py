@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.file_proxy import FileProxy
 from rich.live import Live
@@ -154,13 +153,12 @@ class Progress:
         since, before = self._marks[0]
         return (self.done - before) / (now - since) if now > since else 0.0
 
-    def drawn(self, width: int) -> Text | Table:
-        """Return a bar with its text; the text alone where the terminal is too narrow for both."""
-        head, text = Text("judging"), Text(str(self))
+    def drawn(self) -> Table:
+        """Return a bar with its text."""
         row = Table.grid(padding=(0, 1, 0, 0))
-        row.add_row(head, ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR), text)
-        fits = cell_len(head.plain) + _BAR + cell_len(text.plain) + 3 <= width
-        return row if fits else Text(f"{head}: {text}")
+        bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR)
+        row.add_row("judging", bar, Text(str(self), overflow="ellipsis"))
+        return row
 
 
 @contextmanager
@@ -185,7 +183,7 @@ def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) 
     ):
         with Live(
             console=console,
-            get_renderable=lambda: progress.drawn(console.width),
+            get_renderable=progress.drawn,
             refresh_per_second=4,
             redirect_stdout=False,  # it may go elsewhere
         ):
