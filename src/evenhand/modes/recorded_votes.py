@@ -107,11 +107,6 @@ class VoteAnalysis(Analysis):
         """The entries, in the order of the rows."""
         return self.entries
 
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion whose options were voted on."""
-        return Criterion.model_validate(self.header["criterion"])
-
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the votes were read."""
@@ -304,11 +299,6 @@ class AgreementAnalysis(Analysis):
         said = header["parameters"]
         level = clustered_level(said["level"], [about["cluster"] for about in abouts], said["interval"])
         return {**header, "parameters": {**said, "num_clusters": level.n_clusters}}
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the votes; made of the labels that occur if none was given."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def entries(self) -> tuple[RaterPair, ...]:
