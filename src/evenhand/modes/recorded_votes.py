@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
-    named_weights,
+    weights_by_judge,
 )
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
@@ -106,11 +106,6 @@ class VoteAnalysis(Analysis):
     def instances(self) -> tuple[RecordedInstance, ...]:
         """The entries, in the order of the rows."""
         return self.entries
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion whose options were voted on."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -224,7 +219,7 @@ class VoteAnalysis(Analysis):
         said = self.parameters
         changed: dict[str, Any] = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
-            "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
+            "weights": said["weights"] if weights is None else weights_by_judge(weights, said["votes"]),
         }
         return {**self.header, "parameters": {**said, **changed}}
 
@@ -304,11 +299,6 @@ class AgreementAnalysis(Analysis):
         said = header["parameters"]
         level = clustered_level(said["level"], [about["cluster"] for about in abouts], said["interval"])
         return {**header, "parameters": {**said, "num_clusters": level.n_clusters}}
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the votes; made of the labels that occur if none was given."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def entries(self) -> tuple[RaterPair, ...]:

@@ -98,6 +98,16 @@ class Analysis:
         raise NotImplementedError
 
     @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for; empty if the results know none."""
+        return tuple(self.header.get("systems", ()))
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion of results that have only one."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
     def entries(self) -> tuple[Any, ...]:
         """The judged entries; those of results on disk have no reasons and replies, which no score needs."""
         return tuple(self.read(self.stored.cells(texts=False)))
