@@ -6,7 +6,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.data.cells import YES_OR_NO, LabelReader, named_votes
+from evenhand.data.cells import YES_OR_NO, LabelReader, votes_by_judge
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
@@ -142,7 +142,7 @@ def test_a_vote_is_read(criterion, vote, index):
 @pytest.mark.parametrize("recorded", ["yes", 1, None, "[yes"])
 def test_what_holds_no_votes_is_refused(recorded):
     with pytest.raises(InvalidInputError, match=r"instance 3: the recorded votes are .* give a list"):
-        named_votes(recorded, "instance 3")
+        votes_by_judge(recorded, "instance 3")
 
 
 CELLS = ["", None, pd.NA, 1.0, "1", np.bool_(True), True, np.int64(0), "yes", "None"]

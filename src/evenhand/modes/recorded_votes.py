@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.data.cells import (
-    named_weights,
+    weights_by_judge,
 )
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
@@ -204,7 +204,7 @@ class VoteAnalysis(Analysis):
         said = self.parameters
         changed: dict[str, Any] = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
-            "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
+            "weights": said["weights"] if weights is None else weights_by_judge(weights, said["votes"]),
         }
         return {**self.header, "parameters": {**said, **changed}}
 
