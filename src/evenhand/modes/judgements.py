@@ -981,11 +981,6 @@ class JudgementAnalysis(Analysis):
         return self.entries
 
     @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria, in the order asked for."""
         return tuple(map(Criterion.model_validate, self.header["criteria"]))
