@@ -37,7 +37,7 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
     assert [(each.instance, each.system) for each in table] == [(0, "alder"), (0, "birch"), (1, "alder"), (1, "birch")]
     # the draws Good and Fair are snapped to the worse, Fair: (0.5 + 0.75) / 2
     assert [verdict.aggregated_value for verdict in table.verdicts] == [0.625, 0.125, 0.5, 0.625]
-    assert table.references == ("Good", "Bad", "Fair", "Good")
+    assert [each.reference for each in table] == ["Good", "Bad", "Fair", "Good"]
     assert (table.ids, table.parameters["n"], table.parameters["votes"]) == (["p", "q"], 2, ["gpt", "llama"])
     alder = table.summaries["alder"]
     assert (alder.scores.score.estimate, alder.comparison.accuracy.estimate) == ((0.625 + 0.5) / 2, 1 / 2)
@@ -95,6 +95,10 @@ def test_hand_worked():
     weights = {"ann": 3, "bob": 1, "eve": 0, "joe": 1}
     (weighted,) = aggregate_votes([{"votes": votes}], "votes", LEVELS, "weighted_mean", weights).verdicts
     assert weighted.aggregated_value == pytest.approx(3.75 / 4)
+    # weights belong to the columns as they are named, also if the first row lacks one: 1 · 0.25 + 3 · 0 over 4
+    rows = [{"bob": "Poor"}, {"ann": "Bad", "bob": "Poor"}]
+    by_column = aggregate_votes(rows, ["ann", "bob"], LEVELS, "weighted_mean", [3, 1]).verdicts
+    assert [verdict.aggregated_value for verdict in by_column] == pytest.approx([0.25, 0.25 / 4])
     for panel, label in (([True, False, True], "Safe"), ([True, False], "Unsafe")):  # a tie is not met
         assert labels(aggregate_votes([{"votes": panel}], "votes", SAFE)) == [label]
     na, none = aggregate_votes([{"votes": ["N/A", None]}, {"votes": [None, ""]}], "votes", SAFE).verdicts

@@ -168,7 +168,6 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 """Modules of ours that import unitxt."""
 
 LOCAL_IMPORTS = {
-    "engines/journal.py": "the module resource is there on POSIX only",
     **dict.fromkeys(("results/looking.py", "results/results.py"), "pandas: for its frames only"),
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
 }

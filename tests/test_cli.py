@@ -7,14 +7,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import datasets
 import pytest
 
 import evenhand
-from evenhand import demo
 from evenhand.by_name import FUNCTIONS
 from evenhand.catalog import catalog_entries
 from evenhand.cli import main
@@ -76,7 +74,11 @@ def called(monkeypatch):
     calls = []
 
     def fake(name):
-        return lambda rows, options: calls.append((name, rows, options)) or ""
+        def run(rows, options):
+            calls.append((name, rows, options))
+            raise KeyboardInterrupt
+
+        return run
 
     for name, function in FUNCTIONS.items():
         monkeypatch.setitem(FUNCTIONS, name, function._replace(run=fake(name)))
@@ -94,14 +96,14 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
         datasets.DatasetDict({"train": data.select([0]), "test": data}).save_to_disk(str(path))
         capsys.readouterr()
         assert main(["judge", str(path), *RELEVANCE, *BASELINE, *SHOWN]) == 2
-        assert "say which with split=…, in the shell --split" in capsys.readouterr().err
+        assert "name one of them with split=…, in the shell --split" in capsys.readouterr().err
     elif kind != "jsonl":
         getattr(data, f"to_{kind}")(str(path))
     split, out = ["--split", "test"] if kind == "saved" else [], tmp_path / "verdicts.parquet"
     given = rows if kind == "jsonl" else str(path)
     renamed = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
     assert main(["judge", given, *RELEVANCE, *BASELINE, *renamed, *split, "--out", str(out)]) == 0
-    assert "4 verdicts written" in capsys.readouterr().out
+    assert f"the result was written to {out}" in capsys.readouterr().out
     table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.parameters["context_fields"] == {"task": "question"}
@@ -130,7 +132,7 @@ def test_winrates_of_wide_and_long_data_and_of_names_with_commas(rows, tmp_path,
     options = ["--design", "baseline:other", "--scale", "graded", "--context-fields", "task=question", "--level", "0.9"]
     assert main(["winrates", rows, *QUALITY, *BASELINE, *BOTH, *options, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
+    for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head"):
         assert part in printed
     table = evenhand.open(out)
     expected = {"design": "baseline:other", "scale": "graded", "context_fields": {"task": "question"}, "level": 0.9}
@@ -152,7 +154,6 @@ def test_checklist_of_a_file_and_of_each_row(rows, tmp_path, capsys):
     path, out = tmp_path / "checks.yaml", tmp_path / "checked.parquet"
     path.write_text("name: x\nitems:\n  - Is it right?\n  - {question: Is it short?, weight: 3}\n", encoding="utf-8")
     assert main(["checklist", rows, "--checklist", str(path), *BASELINE, *BOTH, "--out", str(out)]) == 0
-    assert "4 checked responses written" in capsys.readouterr().out
     assert [item.weight for item in evenhand.open(out).checklists[0].items] == [1.0, 3.0]
     own = str(write_rows(tmp_path / "own.jsonl", [{"response": "A cat sat.", "checks": ["Is it a sentence?"]}]))
     assert main(["checklist", own, "--checklist-field", "checks", *BASELINE]) == 0
@@ -168,7 +169,7 @@ def test_reliability_is_printed_and_written(kind, rows, tmp_path, capsys):
     both = [*QUALITY, "criteria.evenhand.direct.clarity", *BOTH, "--context-fields", "question"]
     assert main(["reliability", rows, *judges, *both, "--samples", "3", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    for part in ("position consistency", "Assessments on 'clarity'", f"the report was written to {out}"):
+    for part in ("position consistency", "Assessments on 'clarity'", f"the result was written to {out}"):
         assert part in printed
     assert "How far the judges agree on 'clarity'" in printed
     if kind == "json":
@@ -197,7 +198,7 @@ def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
     columns = ["--votes", "gpt", "llama", "qwen", "--gold-fields", "human", "second", "--criteria", levels]
     assert main(["agreement", votes, *columns, "--resamples", "50", "--out", str(out)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    for part in ("human – gpt", "gpt – llama", "Krippendorff's alpha of the 3 judges", "10 pairs written"):
+    for part in ("human – gpt", "gpt – llama", "Krippendorff's alpha of the 3 judges"):
         assert part in printed
     assert evenhand.open(out).pairs[0].accuracy.estimate == 2 / 3
     people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
@@ -258,8 +259,8 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
     house = tmp_path / "house.md"
     house.write_text("Dates must be exact.", encoding="utf-8")
     options = ["--samples", "3", "--guidelines", str(house), "--gold-fields", "relevance=gold", "--no-shuffle-options"]
-    assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 0
-    assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 0
+    assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 130
+    assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 130
     (first, given, judged), (second, _, compared) = called
     assert (first, second, given) == ("judge", "winrates", ROWS)
     assert judged.given == {
@@ -328,11 +329,7 @@ def test_nothing_that_was_given_is_overwritten(spelling, rows, tmp_path, capsys,
     ],
 )
 def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
-    try:
-        code = main([rows if each == "ROWS" else each for each in arguments])
-    except SystemExit as ended:
-        code = ended.code
-    assert code == 2
+    assert main([rows if each == "ROWS" else each for each in arguments]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -396,7 +393,7 @@ def test_bad_input_is_one_message_and_exit_code_2_before_the_first_call(verb, ar
         ("empty.jsonl", "\n", "is empty"),
         ("ragged.csv", "question,answer\nq\n", "in line 2"),
         ("table.parquet", "no parquet", "not a Parquet file"),
-        ("table.xlsx", "", "'.xlsx'"),
+        ("table.xlsx", "", "table.xlsx"),
         ("nothing.jsonl", None, "there is no file"),
     ],
 )
@@ -425,12 +422,12 @@ def test_the_help_has_four_groups_and_shows_what_most_runs_need(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     verbs = [verb for named in VERBS.values() for verb in named]
     assert [*VERBS] == ["Judge", "Inspect", "Labels", "Maintenance"]
-    assert len({*verbs, "unitxt"}) == len(verbs) + 1 <= 21
+    assert len({*verbs}) == len(verbs) <= 21
     assert all(f"─ {group} ─" in shown for group in VERBS)
-    assert all(f"│ {verb} " in shown for verb in [*verbs, "unitxt"])
+    assert all(f"│ {verb} " in shown for verb in verbs)
     assert "Exit codes: 0 done; 1 the run failed" in shown
     assert {verb for verb in verbs if verb.replace("-", "_") in FUNCTIONS} == {*JOBS}
-    for verb in verbs:
+    for verb in set(verbs) - {"unitxt"}:
         main([verb, "--help"])
         printed = capsys.readouterr().out
         assert len({*re.findall(r"^│ \*?\s*(--[\w-]+)", printed, re.MULTILINE)} - {"--help", "--version"}) <= MOST_SHOWN
@@ -602,7 +599,6 @@ def test_demo_shows_the_whole_job_and_writes_a_report_that_holds_every_verdict(c
 def test_the_demo_refuses_before_its_first_part(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for arguments, message in (
-        (["--aggregation", "median"], "'median' is not a rule for the scale 'pairwise'"),
         (["--out", "mine.pdf"], "Accepted: '.html'"),
         (["--out", "nowhere/mine.html"], "its folder does not exist"),
     ):
@@ -610,8 +606,3 @@ def test_the_demo_refuses_before_its_first_part(tmp_path, monkeypatch, capsys):
         captured = capsys.readouterr()
         assert message in captured.err
         assert "Direct assessment" not in captured.out
-    (tmp_path / "evenhand-demo.html").mkdir()  # in the way
-    few = demo.load_rows()[:2]
-    monkeypatch.setattr(demo, "load_rows", lambda: few)
-    assert main(["demo", "--no-progress"]) == 0
-    assert f"{tempfile.gettempdir()}{os.sep}evenhand-" in capsys.readouterr().out

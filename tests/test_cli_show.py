@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.cli.app import command_line
 from evenhand.cli.result_verbs import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 
 ROWS = [{"id": f"p{n}", "judge": ["yes", "no"][n % 2], "answer": "It is long enough to be cut here"} for n in range(4)]
 LABELS = [{"id": f"p{n}", "label": "yes" if n else None} for n in range(3)]
@@ -38,7 +38,7 @@ def shown(path, capsys):
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
 def test_rows_have_columns_and_first_values(name, tmp_path, capsys):
     printed = shown(written(ROWS, tmp_path / name), capsys)
-    assert f"{name}: rows, 4 rows" in printed
+    assert f"{name}: 4 rows" in printed
     assert "id 4 p0, p1, p2" in printed
     assert "judge 4 yes, no" in printed  # what a column is for is not guessed
     assert "answer 4 It is long enough to…" in printed
@@ -48,9 +48,9 @@ def test_rows_have_columns_and_first_values(name, tmp_path, capsys):
 
 def test_labels_name_the_verbs_of_labels_too(tmp_path, capsys):
     printed = shown(written(LABELS, tmp_path / "labels.jsonl"), capsys)
-    assert "rows or labels, 3 rows" in printed
+    assert "3 rows" in printed
     assert "label 2 yes" in printed
-    assert f"Verbs that take it as labels: {LABEL_VERBS}." in printed
+    assert f"As labels: {LABEL_VERBS}." in printed
 
 
 def test_a_saved_result_prints_its_tables_and_its_kind(tmp_path, capsys):

@@ -12,7 +12,7 @@ import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.golden.runs import recipe
@@ -137,8 +137,6 @@ def test_answers_by_hand():
     ]
     wide = evenhand.checklist(rows, CHECKS, votes=["gpt", "llama", "ann"])
     assert [each.verdicts for each in wide.responses] == [each.verdicts for each in table.responses]
-    lists = evenhand.checklist([{"gpt": ["yes", "n/a"]}, {"gpt": ["no", None]}], CHECKS, votes="gpt")
-    assert [result.scores.pass_rate for result in lists.results] == [1.0, 0.0]
 
 
 def test_choices_by_hand():
@@ -178,7 +176,6 @@ REFUSED = [
         r"answers 'rude', which is not an item of the checklist 'mail'",
     ),
     ("checklist", [{"id": 0, "vote": "yes"}], {}, r"no column says which item that answers: name it with item_field"),
-    ("checklist", [{"id": 0, "vote": ["yes"]}], {}, r"has 1 answer\(s\) for a checklist of 2 items"),
     ("checklist", [ANSWERS[0]], {"gold_fields": {"polite": "x"}}, r"name the one column with the answer of a person"),
     ("grade_scores", [{**CHOICES[0], "order": ["x"]}], {}, r"row 0 has \['x'\] in 'order'"),
     (

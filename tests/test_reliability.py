@@ -92,7 +92,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
     found = report(ScriptedJudge(chooses("I'm sorry, but I can't help with that request.")), max_reasks=1)
     result = found.of("better")
     assert result.replies.unscored_counts.reasons == {"refusal": 12}
-    assert (result.replies.num_reasks, result.replies.parse_rate.estimate) == (12, 0.0)
+    assert (result.replies.reasks, result.replies.parse_rate.estimate) == (12, 0.0)
     assert isinstance(result.position, Missing)
     for text in (str(found), found.to_markdown(), found.to_html(), found.to_json()):
         assert "nan" not in text.lower()

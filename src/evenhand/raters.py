@@ -15,7 +15,7 @@ from evenhand.data.cells import (
     cast_votes,
     categories_of,
     columns_of,
-    named_weights,
+    weights_by_judge,
 )
 from evenhand.data.fields import (
     read_clusters,
@@ -31,14 +31,13 @@ from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,
     IntervalOptions,
-    Options,
     ReadRepliesArguments,
     RecordedOptions,
     takes,
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
-from evenhand.read_votes import IN_ORDER, SWAPPED, RecordedVotes, read_assessments
+from evenhand.read_votes import IN_ORDER, SWAPPED, RecordedVotes, named_columns, read_assessments
 from evenhand.results.vote_columns import Cell
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -48,11 +47,6 @@ if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 else:
     from evenhand.results.results import Results
-
-
-def _named_columns(options: Options, *names: str) -> dict[str, str]:
-    columns = {name: getattr(options, name) for name in names}
-    return {name: column for name, column in columns.items() if column is not None}
 
 
 def _parameters(options: AggregateVotesArguments | ReadRepliesArguments, rule: str | None) -> dict[str, Any]:
@@ -76,7 +70,7 @@ def _table_of_votes(
 ) -> Results:
     """Return the verdicts that recorded votes give."""
     ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
-    weights = named_weights(parameters["weights"], read.judges)
+    weights = weights_by_judge(parameters["weights"], read.judges)
     lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
     if lacking and parameters["rule"] in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
@@ -98,7 +92,7 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
     """Reduce recorded votes to verdicts: see :func:`evenhand.functions.aggregate_votes`."""
     criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
     rule, gold_fields = check_rule(options.rule, criterion.scale), options.gold_fields
-    fields = _named_columns(options, "judge_field", "sample_field", "systems_field", "id_field")
+    fields = named_columns(options, "judge_field", "sample_field", "systems_field", "id_field")
     read = RecordedVotes.of(read_rows(data, options.split), options.votes, fields, usual=False)
     reader = LabelReader(criterion, as_index=options.as_index)
     cells = read_assessments(read, reader, gold=gold_fields, cluster_field=options.cluster_field)
@@ -157,7 +151,7 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
     rule = check_rule(options.rule, criterion.scale)
     compiled = None if options.pattern is None else compile_pattern(options.pattern)
-    fields = _named_columns(options, "judge_field", "systems_field", "id_field", "swapped_field")
+    fields = named_columns(options, "judge_field", "systems_field", "id_field", "swapped_field")
     rows = read_rows(data, options.split)
     read = RecordedVotes.of(rows, options.replies, fields, usual=False, draws=True, what="replies")
     values = sorted(option.value for option in criterion.options if option.value is not None and not option.na)

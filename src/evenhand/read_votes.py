@@ -24,9 +24,9 @@ from evenhand.data.cells import (
     as_text,
     columns_of,
     is_abstention,
-    is_written_nothing,
-    named_weights,
+    is_text_for_nothing,
     set_aside,
+    weights_by_judge,
 )
 from evenhand.data.fields import (
     field_of,
@@ -93,6 +93,7 @@ _NA_LABELS: Final = frozenset(map(fold_label, (*NA_LABELS, "NA")))
 _TOLERANCE: Final = 1e-9
 
 Run = TypeVar("Run", bound=RunOptions)
+Meaning = TypeVar("Meaning", bound=Hashable)
 Selected = int | OutOfScale | None
 """The option that a cell selects; None if the cell is empty."""
 
@@ -151,6 +152,7 @@ class RecordedVotes:
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
         columns: The columns that hold votes.
         usual: Whether :data:`USUAL_NAMES` are read too.
+        judges: The judges, in the order of the columns, or of the rows if a column names them.
     """
 
     rows: Sequence[Row]
@@ -160,6 +162,7 @@ class RecordedVotes:
     fields: Mapping[str, str]
     columns: tuple[str, ...]
     usual: bool = True
+    judges: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -222,8 +225,10 @@ class RecordedVotes:
                     name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
                 place, said = places[names[number]], cell if draws and isinstance(cell, list | tuple) else [cell]
                 votes += [RecordedVote(number, row, place, name, samples[number], one, reason) for one in said]
+        judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
         return replace(
             found,
+            judges=list(dict.fromkeys(judges)),
             votes=tuple(votes),
             ids=tuple(places) if identifier else (None,) * len(rows),
             instances=tuple(places[name] for name in names),
@@ -274,11 +279,6 @@ class RecordedVotes:
                 )
         return list(map(int, names))
 
-    @property
-    def judges(self) -> list[str]:
-        """The judges, in the order of the rows."""
-        return list(dict.fromkeys(vote.judge for vote in self.votes if vote.judge))
-
     def agreed(self, keys: Sequence[Hashable], said: Sequence[Any], what: str) -> dict[Any, Any]:
         """Return key -> what its rows say, which is the same, or None.
 
@@ -322,13 +322,6 @@ class RecordedVotes:
         found = self.agreed(self.instances, names, f"under {column!r} ({setting}) the name")
         return [found.get(instance) for instance in range(len(self.ids))]
 
-    def first_rows(self) -> list[Row]:
-        """Return the first row of each instance."""
-        found: dict[int, Row] = {}
-        for instance, row in zip(self.instances, self.rows, strict=True):
-            found.setdefault(instance, row)
-        return list(found.values())
-
     def clusters(self, column: str | bool | None, *others: str | None) -> list[str | None]:
         """Return the cluster of each instance; None if instances are independent.
 
@@ -341,7 +334,9 @@ class RecordedVotes:
         settings = ("systems_field", "item_field", "order_field", "swapped_field")
         apart = {*self.columns, *others, *map(self.column, settings)} - {None}
         what = "row" if None in self.ids else "instance"
-        found = read_clusters(self.first_rows(), column, apart={str(name) for name in apart}, what=what)
+        first_rows = dict(zip(reversed(self.instances), reversed(self.rows), strict=True))
+        rows = [first_rows[instance] for instance in range(len(self.ids))]
+        found = read_clusters(rows, column, apart={str(name) for name in apart}, what=what)
         return [None] * len(self.ids) if found is None else list(found)
 
     def groups(self, columns: str | Sequence[str] | None) -> dict[str, Any]:
@@ -359,7 +354,7 @@ class RecordedVotes:
             raise InvalidInputError(
                 f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
             )
-        named_weights(given.judge_weights, self.judges)
+        weights_by_judge(given.judge_weights, self.judges)
         samples = 1 + max((vote.sample for vote in self.votes), default=0)
         return given.model_copy(update={"samples": samples, "check_positional_bias": False, **grid})
 
@@ -410,7 +405,7 @@ class RecordedVotes:
         Raises:
             InvalidInputError: If a judge voted twice on the same question, or too many votes select no option.
         """
-        of_judge = named_weights(weights, self.judges) or {}
+        of_judge = weights_by_judge(weights, self.judges) or {}
         seen: dict[Hashable, int] = {}
         equal: dict[Hashable, Vote] = {}  # equal votes are one value
         found: dict[tuple[Any, ...], list[Vote]] = {}
@@ -456,7 +451,14 @@ def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
 
 
 def _says_nothing(cell: object) -> bool:
-    return is_abstention(cell) or is_written_nothing(cell)
+    return is_abstention(cell) or is_text_for_nothing(cell)
+
+
+def _meanings(cell: object, names: Sequence[tuple[str, Meaning]]) -> set[Meaning]:
+    """Return what a cell may mean by a name; an exact name comes before one in other case."""
+    label = as_text(plain_cell(cell)).strip()
+    exact = {meaning for name, meaning in names if name == label}
+    return exact or {meaning for name, meaning in names if fold_label(name) == fold_label(label)}
 
 
 class Pair(NamedTuple):
@@ -494,9 +496,7 @@ class Pair(NamedTuple):
         names = [*values.items(), ("first", values[self.first]), ("second", values[self.second]), (TIE, 0.5)]
         if self.swapped is not None:
             names += [(place, values[system]) for place, system in zip("AB", self.shown, strict=True)]
-        label = (cell if isinstance(cell, str) else briefly(plain_cell(cell))).strip()
-        exact = {value for name, value in names if name == label}
-        return exact or {value for name, value in names if fold_label(name) == fold_label(label)}
+        return _meanings(cell, names)
 
     def refusal(self, cell: object, who: str, sides: Iterable[float], more: Sequence[str] = ()) -> str:
         """Say why a label does not prefer one of the two, or neither."""
@@ -559,11 +559,11 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
         criterion: The criterion of the options offered.
         labels: The criterion was given, so that votes may be its labels and values, as the judge saw them.
     """
-    by_side: dict[float, list[int]] = {}
+    by_side: dict[float, int] = {}
     for index, option in enumerate(criterion.options):
         for side in (0.5,) if is_graded(criterion) else (1.0, 0.5, 0.0):
             if option.value is not None and abs(option.value - side) < _TOLERANCE:
-                by_side.setdefault(side, []).append(index)
+                by_side.setdefault(side, index)
     numbers = [place for place, vote in enumerate(read.votes) if labels and number_of(vote.cell) is not None]
     shown: dict[int, Selected] = dict(zip(numbers, read.read(LabelReader(criterion), numbers), strict=True))
     reader = LabelReader(criterion)
@@ -579,7 +579,7 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
             mirrored = pair.order == SWAPPED
             options = {swapped_index(criterion.options, option_shown) if mirrored else option_shown}
         sides = pair.sides(vote.cell)
-        options |= {by_side[side][0] for side in sides if side in by_side}
+        options |= {by_side[side] for side in sides if side in by_side}
         if len(options) == 1:
             found.append(options.pop())
             continue
@@ -686,8 +686,7 @@ def _read_answers(
 ) -> Results:
     """Make the result of recorded answers to a checklist.
 
-    A row is an answer to one item; or it is a response, and its cells hold the answers to all items, as a mapping or,
-    in the order of the checklist, as a list.
+    A row is an answer to one item; or it is a response, and its cells hold the answers to all items as a mapping.
 
     Args:
         rows: The data.
@@ -698,7 +697,7 @@ def _read_answers(
     """
     item = fields.get("item_field", "item")
     if "item_field" not in fields and not any(item in row for row in rows):
-        rows = _rows_of_items(rows, columns, fields, given)
+        rows = _rows_of_items(rows, columns, fields)
     read = RecordedVotes.of(rows, columns, fields, several=True)
     mode = ChecklistMode(read.run_options(options))
     names, systems = read.names("item_field"), read.names("systems_field", "response")
@@ -765,24 +764,22 @@ def answer_of(cell: object, who: str) -> Answer | None:
     return None if place is None else _ANSWERS[place]
 
 
-def _rows_of_items(
-    rows: Sequence[Row], columns: object, fields: Mapping[str, str], checklist: Checklist | None
-) -> list[Row]:
+def _rows_of_items(rows: Sequence[Row], columns: object, fields: Mapping[str, str]) -> list[Row]:
     """Return a row per item, of rows whose cells hold the answers to all items."""
     listed = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
     numbered = "id_field" not in fields and not any(name in row for row in rows for name in USUAL_NAMES["id_field"])
     found: list[Row] = []
     for number, row in enumerate(rows):
         held = {
-            column: _answers_in(cell, f"row {number}: {column!r}", checklist)
+            column: _answers_in(cell, f"row {number}: {column!r}")
             for column in listed
             if (cell := field_or(row, column, NOT_ASKED)) is not NOT_ASKED
         }
         about = {name: value for name, value in row.items() if name not in listed}
         about |= {"id": number} if numbered else {}
         for item in dict.fromkeys(name for answers in held.values() for name in answers):
-            said = {column: answers[item] for column, answers in held.items() if item in answers}
-            found += [{**about, "item": item, **said}]
+            answered = {column: answers[item] for column, answers in held.items() if item in answers}
+            found += [{**about, "item": item, **answered}]
     if not found:
         raise InvalidInputError(
             f"votes names {listed!r}, and no row has an answer in them: name the columns with the answers, and with "
@@ -791,24 +788,15 @@ def _rows_of_items(
     return found
 
 
-def _answers_in(cell: object, who: str, checklist: Checklist | None) -> dict[str, Any]:
+def _answers_in(cell: object, who: str) -> dict[str, Any]:
     """Return item -> answer, of a cell that holds the answers to all items."""
-    if is_abstention(cell):
-        return {}
-    held = parse_cell(cell, who)
-    if isinstance(held, Mapping):
-        return {str(name): answer for name, answer in held.items()}
-    if not isinstance(held, list | tuple) or checklist is None:
+    held = {} if is_abstention(cell) else parse_cell(cell, who)
+    if not isinstance(held, Mapping):
         raise InvalidInputError(
             f"{who} is {cell!r}, and no column says which item that answers: name it with item_field=…, or let the "
-            "cell hold item -> answer, or, with a checklist, a list in its order"
+            "cell hold item -> answer"
         )
-    if len(held) != len(checklist.items):
-        raise InvalidInputError(
-            f"{who} has {len(held)} answer(s) for a checklist of {len(checklist.items)} items; give one per item, None "
-            "where there is none"
-        )
-    return {item.name: answer for item, answer in zip(checklist.items, held, strict=True)}
+    return {str(name): answer for name, answer in held.items()}
 
 
 def _read_choices(
@@ -892,10 +880,8 @@ def _candidate(vote: RecordedVote, shown: Sequence[str]) -> str | OutOfScale | N
     """Return the candidate that a vote names, or the one at the place (A the first) that it names."""
     if _says_nothing(vote.cell):
         return None
-    label, places = name_of(vote.cell), string.ascii_uppercase[: len(shown)]
-    names = [*zip(shown, shown, strict=True), *zip(places, shown, strict=False)]
-    found = {name for text, name in names if text == label}
-    found = found or {name for text, name in names if fold_label(text) == fold_label(label)}
+    places = string.ascii_uppercase[: len(shown)]
+    found = _meanings(name_of(vote.cell), [*zip(shown, shown, strict=True), *zip(places, shown, strict=False)])
     if len(found) == 1:
         return found.pop()
     if found:
@@ -987,8 +973,7 @@ def read_votes(
     asking = ("dry_run", "response_fields", "context_fields", "reference_field", *asking)
     asked = options.changed_from_default(*(name for name in asking if name in type(options).model_fields))
     refuse_asking({"engine": engine, **asked})
-    fields = {name: getattr(options, name) for name in ("id_field", *VoteFields.model_fields)}
-    fields = {name: column for name, column in fields.items() if column is not None}
+    fields = named_columns(options, "id_field", *VoteFields.model_fields)
     for name in fields.keys() - {"id_field", "judge_field", "sample_field", *columns}:
         raise InvalidInputError(f"{name} is {fields[name]!r}, and recorded {what} have no such column: leave it out")
     rows, held = rows_of_votes(data, options.votes, options.split)
@@ -1015,6 +1000,11 @@ def rows_of_votes(data: object, votes: object, split: str | None) -> tuple[list[
     return rows, VOTE
 
 
+def named_columns(options: Any, *names: str) -> dict[str, str]:  # noqa: ANN401 - of a function
+    """Return setting -> the column that it names, of those that are given."""
+    return {name: column for name in names if (column := getattr(options, name)) is not None}
+
+
 def refuse_asking(given: Mapping[str, object]) -> None:
     """Refuse options that only a judge needs; None stands for an option not given.
 
@@ -1033,9 +1023,8 @@ def refuse_vote_columns(options: Any, *but: str) -> None:  # noqa: ANN401 - of a
         options: The options of the function.
         *but: The columns that it takes without votes too.
     """
-    for name in VoteFields.model_fields:
-        column = getattr(options, name)
-        if column is not None and name not in but:
+    for name, column in named_columns(options, *VoteFields.model_fields).items():
+        if name not in but:
             raise InvalidInputError(
                 f"{name} is {column!r}, which names a column of recorded votes: give these with votes=…, or leave it "
                 "out"

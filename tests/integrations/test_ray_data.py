@@ -286,7 +286,7 @@ def test_the_folder_must_be_named():
 @pytest.mark.parametrize(
     ("said", "what"),
     [
-        (["--ray"], "--stream-to is missing"),
+        (["--ray", "here"], "--stream-to is missing"),
         (["--ray", "ray://somewhere:10001"], "ray://somewhere:10001"),
         (["--workers", "2"], "--workers is 2"),
     ],

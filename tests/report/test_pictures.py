@@ -6,18 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evenhand.aggregation.verdict import VoteRules
 from evenhand.cli import main
-from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.numbers import Missing
 from evenhand.report.pictures import Mark, Marks, Matrix, Picture, pictures_of
 from evenhand.results.measures import Measure
-from evenhand.results.results import Results
-from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Interval
-from evenhand.votes import Vote
 from tests.golden import runs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -110,39 +104,6 @@ def test_verdicts_against_gold_are_counted():
     assert texts == [text for row in panel.texts for text in row]
 
 
-def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
-    labels = ["yes", "no"]
-    told = [(0.9, "yes"), (0.9, "no"), (0.8, "yes"), (0.8, "yes"), (0.55, "no"), (0.55, "no")]
-    votes = [
-        Vote(
-            judge_id="j",
-            order=(0, 1),
-            selected_index=0,
-            selected_label="yes",
-            value=1.0,
-            probabilities=(share, 1 - share),
-        )
-        for share, _ in told
-    ]
-    criterion = yes_no_criterion("met", "Is it?")
-    parameters = {"judges": ["j"], "n": 6, "level": 0.95, "interval": "auto", "seed": 0, "grid": {"samples": 1}}
-    header = {"systems": ["a"], "criteria": [criterion], "rubric": None}
-    about = {"system": "a", "criterion": "met", "cluster": None, "length_penalty": None}
-    cells = (
-        Cell({"instance": row, **about, "gold": criterion.labels[labels.index(gold)]}, (vote,))
-        for row, (vote, (_, gold)) in enumerate(zip(votes, told, strict=True))
-    )
-    parameters |= VoteRules().parameters()
-    table = Results.of_cells(JudgementAnalysis, {**header, "parameters": parameters}, cells)
-    picture = only(table, "calibration")
-    # bins of a tenth, an edge belonging below: 0.55 came true never, 0.8 in two of two, 0.9 in one of two
-    (panel,) = picture.panels
-    assert [mark.name for mark in panel.rows] == ["0.55 (n = 2)", "0.80 (n = 2)", "0.90 (n = 2)"]
-    assert [mark.text.split(" [")[0] for mark in panel.rows] == ["0.00", "1.00", "0.50"]
-    (axes,) = picture.figure().axes
-    assert [float(each.get_xdata()[0]) for each in drawn(axes, "stated")] == pytest.approx([0.55, 0.8, 0.9])
-
-
 HOSTILE = (
     "</text><script>alert(1)</script>",
     "a\x1b[2J\u202e\x00b",
@@ -177,7 +138,7 @@ def test_what_names_hold_is_shown_and_not_obeyed():
 
 
 def test_a_kind_that_a_result_has_not_is_refused_with_those_that_it_has(tmp_path):
-    with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'flips'"):
+    with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'agreement'"):
         direct().plot("items")
     with pytest.raises(InvalidInputError, match=r"no picture 'score'\. Did you mean 'scores'"):
         direct().plot("score")

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, JournalError
 from tests.engines.test_journal_tools import row_of
@@ -62,7 +62,7 @@ def test_a_report_on_judges_of_another_format_is_refused(tmp_path):
     evenhand.reliability(ROWS, "Is it right?", evenhand.SimulatedEngine(), response_fields="a", **how).save(path)
     assert evenhand.ReliabilityReport.load(path)
     of_another_format(path)
-    with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 3)):
+    with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 4)):
         evenhand.ReliabilityReport.load(path)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, judge, winrates
 from evenhand.numbers import Missing
@@ -73,7 +73,7 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     shares = [sum(vote.selected_index == item.selected_index for vote in item.votes) / 2 for item in first]
     assert early.agreement.estimate == pytest.approx(sum(shares) / len(shares))
     [alone] = table.panel(*cell).judges
-    assert alone.stability.first_two
-    assert "stop_early=False" in table.panel(*cell).undefined[f"judge_spread_{alone.judge_id}"]
+    assert alone.first_two
+    assert "draws could stop early" in table.panel(*cell).undefined[f"judge_spread_{alone.judge_id}"]
     # outcomes may be read by every rule
     assert table.rescore(on_position_bias="first").summaries[cell].score == full.score

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
 from cyclopts.help import DefaultFormatter
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-VERBS: Final[Mapping[str, Mapping[str, Callable[..., int]]]] = {
+VERBS: Final[Mapping[str, Mapping[str, Callable[..., int] | App]]] = {
     "Judge": {
         "judge": verbs.judge,
         "winrates": verbs.winrates,
@@ -46,9 +46,9 @@ VERBS: Final[Mapping[str, Mapping[str, Callable[..., int]]]] = {
         "read-labels": label_verbs.read_labels,
         "correct": label_verbs.correct,
     },
-    "Maintenance": {"journal": journal_verb.journal, "catalog": catalog_verb.catalog},
+    "Maintenance": {"journal": journal_verb.journal, "catalog": catalog_verb.catalog, "unitxt": catalog_verb.unitxt},
 }
-"""Group of the help -> its verbs; ``unitxt`` takes the options of unitxt, and is added below."""
+"""Group of the help -> its verbs."""
 
 FIRST: Final = tuple(
     f"--{name}"
@@ -57,6 +57,11 @@ FIRST: Final = tuple(
         *("gold-fields", "id-field", "samples", "limit", "out", "report", "require", "dry-run", "annotator-test"),
     )
 )
+PARAMETER: Final = Parameter(
+    consume_multiple=True, negative_none=(), negative_bool=(), negative_iterable=(), show_default=False
+)
+"""What holds for every parameter of a verb."""
+
 MOST_SHOWN: Final = 15
 """A verb with more options shows those of FIRST alone, until ``--help-all``."""
 
@@ -86,9 +91,9 @@ evenhand --help lists all verbs, evenhand VERB --help its options, evenhand cata
 """The text that is shown without a verb: the five commonest jobs."""
 
 EPILOGUE: Final = (
-    "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
-    "info, warning or error; the logger is called evenhand, and logs neither texts of rows nor keys. --help shows the "
-    "options that most runs need, --help-all every option.\n\n"
+    "Every verb takes --quiet (results and errors only) and --verbose (what is done, line by line); the logger is "
+    "called evenhand, and logs neither texts of rows nor keys. --help shows the options that most runs need, "
+    "--help-all every option.\n\n"
     "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, found before the first call "
     "wherever possible; 3 a check failed: too many unscored votes, or a --require condition does not hold, and the "
     "result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or SIGHUP; 141 the reader of the "
@@ -119,21 +124,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a check failed, 130 interrupted, 143 or 129 ended by
         SIGTERM or SIGHUP. If the reader of the output is gone: 0 where the result was saved, 141 elsewhere.
-
-    Raises:
-        SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
     """
     given = ["/dev/stdin" if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
-    for place, (each, behind) in enumerate(pairwise([*given, "--"])):
-        if each == "--ray" and behind.startswith("--"):  # its address may be left out
-            given[place] = "--ray=here"
     output.prepare()
     try:
         with heeding_termination():
             code = _carry_out(given)
     except CycloptsError as error:
         output.complain(_sentence(error))
-        raise SystemExit(EXIT_BAD_INPUT) from None
+        code = EXIT_BAD_INPUT
     except EvenhandError as error:
         output.complain(error)
         code = EXIT_BAD_INPUT if isinstance(error, (InvalidInputError, MissingDependencyError)) else EXIT_FAILED
@@ -163,16 +162,21 @@ def _sentence(error: CycloptsError) -> str:
 
 
 def _carry_out(given: Sequence[str]) -> int:
-    """Run the verb that is named, and say as much as is asked for."""
+    """Run the verb that is named, with the amount of messages that is asked for."""
     if given[:1] == ["unitxt"]:  # whose options are its own
         return command_line()(given) or 0
-    with output.heard(given) as heard:
-        said = ["--help" if each == "--help-all" else each for each in heard]
-        if said[:1] == ["run"] and len(said) > 1 and not said[1].startswith("-"):
-            said = [RunFile.read(said[1]).job.verb(), "--config", *said[1:]]
-        done = command_line(everything="--help-all" in heard)(said) if said else None
-        output.say(*() if said else (WELCOME,))  # what cyclopts printed is sent on its way too
-    return done or 0 if said else EXIT_BAD_INPUT
+    words = [each for each in given if each not in {"--quiet", "--verbose", "--help-all"}]
+    if not words and "--help-all" not in given:
+        output.say(WELCOME)
+        return EXIT_BAD_INPUT
+    words += ["--help"] if "--help-all" in given else []
+    if words[:1] == ["run"] and len(words) > 1 and not words[1].startswith("-"):
+        words = [RunFile.read(words[1]).job.verb(), "--config", *words[1:]]
+    level = logging.ERROR if "--quiet" in given else logging.INFO if "--verbose" in given else logging.WARNING
+    with output.logged(level):
+        done = command_line(everything="--help-all" in given)(words)
+        output.say()  # what cyclopts printed is sent on its way too
+    return done or 0
 
 
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
@@ -191,26 +195,25 @@ def command_line(*, everything: bool = True) -> App:
     Args:
         everything: The help shows every option.
     """
-    how: dict[str, Any] = {"help_format": "plaintext", "result_action": "return_value"}
     app = App(
         name="evenhand",
         help="LLM judges for unitxt, with honest error bars.",
         help_epilogue=EPILOGUE,
+        help_format="plaintext",
         help_formatter=DefaultFormatter() if everything else ShortHelp(),
         version=f"evenhand {__version__}",
-        default_parameter=Parameter(consume_multiple=True, negative_none=()),
+        default_parameter=PARAMETER,
         print_error=False,
         exit_on_error=False,
         suppress_keyboard_interrupt=False,
-        **how,
+        result_action="return_value",
     )
-    groups = {name: Group(name, sort_key=place) for place, name in enumerate(VERBS)}
-    for group, named in VERBS.items():
+    for place, (title, named) in enumerate(VERBS.items()):
+        group = Group(title, sort_key=place)
         for name, verb in named.items():
-            app.command(verb, name=name, group=groups[group])
-    theirs: dict[str, Any] = {"help_flags": [], "version_flags": [], "end_of_options_delimiter": ""}
-    unitxt = App(name="unitxt", group=groups["Maintenance"], **theirs)
-    unitxt.default(catalog_verb.run_unitxt)
-    app.command(unitxt)
+            if isinstance(verb, App):  # which has its name and group
+                app.command(verb)
+            else:
+                app.command(verb, name=name, group=group)
     app.register_install_completion_command(help="Install completion for your shell, and say where.")
     return app

@@ -20,15 +20,6 @@ from evenhand.options import Options, kinds_of, literal_choices
 
 Model = TypeVar("Model", bound=Options)
 
-METAVARS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
-    **dict.fromkeys(("response_fields", "context_fields", "gold_fields", "group_fields", "votes"), "COLUMN"),
-    **dict.fromkeys(("config", "examples", "out", "report", "run_file", "tables"), "FILE"),
-    **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
-    "data_classification": "CLASS",
-    "label_fields": "CRITERION=COLUMN",
-    "length_penalty": "FIELD=VALUE",
-}
 ONE_EACH: Final = ("require", "format")
 """Options that take one word, and may be given several times."""
 
@@ -65,9 +56,10 @@ def words_of(model: type[Options]) -> type[BaseModel]:
         kinds = kinds_of(info.annotation)
         several = Any in kinds or any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
         kind: Any = bool if {*kinds} <= {bool, NoneType} else list[str] if several else str
-        metavar = None if kind is bool else _metavar(name, kinds)
         words = (1, None) if kind == list[str] and name not in ONE_EACH else False
-        how = Parameter(help=help_of(info), metavar=metavar, consume_multiple=words, negative_iterable=())
+        how = Parameter(
+            help=help_of(info), consume_multiple=words, negative_bool="no-", metavar=None if kind is bool else "VALUE"
+        )
         fields[name] = (Annotated[kind | None, how], None)
     return create_model(f"{model.__name__}Words", **fields)
 
@@ -89,12 +81,6 @@ def help_of(info: FieldInfo) -> str:
         text += f" One of {', '.join(choices)}."
     shown = info.default not in {None, False, ""} if isinstance(info.default, (str, int, float, type(None))) else False
     return f"{text} [default: {info.default}]" if shown else text
-
-
-def _metavar(name: str, kinds: Collection[object]) -> str:
-    named = "COLUMN" if name.endswith("_field") else METAVARS.get(name)
-    numbers = [word for kind, word in ((int, "N"), (float, "NUMBER")) if kind in kinds]
-    return named or (numbers[0] if numbers else "TEXT")
 
 
 def value_of(name: str, info: FieldInfo, given: object) -> object:

@@ -15,22 +15,21 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
-from pydantic import ValidationError, field_validator, model_validator
+from pydantic import ValidationError, model_validator
 
 from evenhand.cli.flags import TEXTS, flag_of, text_or_file, value_of
+from evenhand.cli.outcome import Checks
 from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded, is_opened
+from evenhand.files import expanded
 from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,
     ChecklistArguments,
     JudgeArguments,
-    Options,
     ReadRepliesArguments,
     ReliabilityArguments,
     RunModeArguments,
@@ -43,47 +42,27 @@ PREFIX: Final = "EVENHAND_RUN_"
 RESULTS: Final = (".parquet", ".jsonl")
 ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", ".toml", *RESULTS)
 MOST_BYTES: Final = 1024**2
-File = str | Path | None
 Words = str | tuple[str, ...] | None
-_CONFIG: Final = "A run file, or a saved result: its options hold where no flag says otherwise."
 
 
-class LabelOptions(Options):
-    """Labels of people by which scores are corrected: the arguments of :func:`evenhand.correct`."""
-
-    gold: Any = option(None, "The file of labels; by default the gold labels of the data.")
-    design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
-    level: float | None = option(None, "Of the intervals; by default that of the result.")
-    seed: int = option(0, "Of draws.")
-    label_field: str | None = option(None, "The column with the label.")
-    annotator_field: str | None = option(None, "The column with the person who gave it.")
-    probability_field: str | None = option(None, "The column with the probability of being drawn.")
-
-
-class Job(Options):
-    """What every job can say: its data, how many rows, which files are written, and what must hold.
+class Job(Checks):
+    """The options that every job has: its data, how many rows, which files are written, and what must hold.
 
     Attributes:
         function: The Python function that it calls.
-        kind: The kind of its result in a saved file; empty for a report.
-        written: The attribute with the entries of its result, and the name of one.
         needed: Options that must be given though the function has a default.
         one_of: Groups of options; exactly one option of each group must be given.
     """
 
     function: ClassVar[str]
-    kind: ClassVar[str] = ""
-    written: ClassVar[tuple[str, str]] = ("", "")
     needed: ClassVar[tuple[str, ...]] = ()
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data", "labels"})
+    not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data"})
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
-    out: File = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
+    out: str | Path | None = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
     limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
-    report: File = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
-    tables: File = option(None, "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).")
-    run_file: File = option(None, "Write the run file (.yaml) of this run; every saved result holds it too.")
+    report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     max_unscored: float | None = option(
         None,
         "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
@@ -91,19 +70,7 @@ class Job(Options):
         ge=0,
         le=1,
     )
-    require: Words = option(
-        None,
-        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
-        "given several times; all must hold. The result is saved in any case.",
-    )
-    format: Words = option(
-        None,
-        "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
-        "writes that to a file. It may be given several times.",
-    )
-    gold_design: str | None = option(
-        None, "For conditions on corrected scores: how the rows with gold labels were chosen (see correct)."
-    )
+    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
 
     @classmethod
     def verb(cls) -> str:
@@ -159,10 +126,7 @@ class Job(Options):
         Raises:
             InvalidInputError: If not; the message names the missing option.
         """
-        verb, given = (
-            type(self).model_fields["job"].default,
-            {name for name, value in self.given.items() if value is not None},
-        )
+        verb, given = self.verb(), {name for name, value in self.given.items() if value is not None}
         for name in ("data", *self.needed):
             if name not in given:
                 where = "DATA, a file of rows" if name == "data" else f"{flag_of(name)} ({name} in a run file)"
@@ -176,11 +140,9 @@ class Job(Options):
 
 
 class AskingJob(Job):
-    """What a job that asks judges can say."""
+    """The options of every job that asks judges."""
 
     leave_out: Words = option(None, "What of the votes --out does not hold: prompts, reasoning, logprobs.")
-    config: str | None = option(None, _CONFIG)
-    labels: LabelOptions | None = option(None, "Labels of people by which the scores are corrected.")
     ray: str | None = option(
         None,
         "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``); "
@@ -199,17 +161,11 @@ class AskingJob(Job):
             raise InvalidInputError(f"--workers is {self.workers!r}, which is for --ray: give that, or leave it out")
         return self
 
-    @field_validator("labels", mode="before")
-    @classmethod
-    def _read_labels(cls, given: object) -> object:
-        return LabelOptions(**given) if isinstance(given, Mapping) else given
-
 
 class JudgeJob(JudgeArguments, AskingJob):
     """``evenhand judge``."""
 
-    function, kind, written = "judge", "judgements", ("entries", "verdict")
-    needed, one_of = ("engine",), (("criteria", "rubric", "rubric_field"),)
+    function, needed, one_of = "judge", ("engine",), (("criteria", "rubric", "rubric_field"),)
     job: Literal["judge"] = "judge"
     rubric: Any = option(None, "The catalog id, or the JSON or YAML file, of a rubric.")
     mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
@@ -224,24 +180,21 @@ class JudgeJob(JudgeArguments, AskingJob):
 class ModeJob(RunModeArguments, AskingJob):
     """``evenhand judge --mode``."""
 
-    function, kind, written = "run_mode", "mode_results", ("subjects", "judged subject")
-    needed = ("engine",)
+    function, needed = "run_mode", ("engine",)
     job: Literal["judge"] = "judge"
 
 
 class WinratesJob(WinratesArguments, AskingJob):
     """``evenhand winrates``."""
 
-    function, kind, written = "winrates", "winrates", ("contests", "contest")
-    one_of = (("engine", "votes"),)
+    function, one_of = "winrates", (("engine", "votes"),)
     job: Literal["winrates"] = "winrates"
 
 
 class ChecklistJob(ChecklistArguments, AskingJob):
     """``evenhand checklist``."""
 
-    function, kind, written = "checklist", "checklist", ("responses", "checked response")
-    one_of = (("engine", "votes"), ("checklist", "checklist_field"))
+    function, one_of = "checklist", (("engine", "votes"), ("checklist", "checklist_field"))
     job: Literal["checklist"] = "checklist"
 
 
@@ -253,32 +206,31 @@ class ReliabilityJob(ReliabilityArguments, AskingJob):
 
 
 class RecordedJob(Job):
-    """What a job about recorded votes can say."""
+    """The options of every job about recorded votes."""
 
     log: bool = option(
         False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
     )
-    config: str | None = option(None, _CONFIG)
 
 
 class AggregateVotesJob(AggregateVotesArguments, RecordedJob):
     """``evenhand aggregate-votes``."""
 
-    function, kind, written, needed = "aggregate_votes", "aggregated_votes", ("verdicts", "verdict"), ("votes",)
+    function, needed = "aggregate_votes", ("votes",)
     job: Literal["aggregate-votes"] = "aggregate-votes"
 
 
 class ReadRepliesJob(ReadRepliesArguments, RecordedJob):
     """``evenhand read-replies``."""
 
-    function, kind, written, needed = "read_replies", "aggregated_votes", ("verdicts", "verdict"), ("replies",)
+    function, needed = "read_replies", ("replies",)
     job: Literal["read-replies"] = "read-replies"
 
 
 class AgreementJob(AgreementArguments, RecordedJob):
     """``evenhand agreement``."""
 
-    function, kind, written, needed = "agreement", "agreement", ("pairs", "pair"), ("votes",)
+    function, needed = "agreement", ("votes",)
     job: Literal["agreement"] = "agreement"
     annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
         None,
@@ -347,31 +299,28 @@ class RunFile:
         Raises:
             InvalidInputError: If it holds none.
         """
-        path = expanded(given)
-        ending = ".yaml" if is_opened(path) else path.suffix.lower()
+        path, what = expanded(given), f"the run file {str(given)!r}"
+        ending = path.suffix.lower()
         if ending in RESULTS:
-            said = _run_of_result(path)
-            return cls(str(given), "", said, tuple(said.pop(LEFT_OUT, ())))
+            options = _run_of_result(path)
+            return cls(str(given), "", options, tuple(options.pop(LEFT_OUT, ())))
         if ending not in ENDINGS:
             raise InvalidInputError(
-                f"the run file {str(given)!r} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the "
-                "last two are saved results"
+                f"{what} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the last is a saved result"
             )
-        what = f"the run file {str(given)!r}"
-        text = _piped(path, what) if is_opened(path) else read_text(path, what, MOST_BYTES)
+        text = read_text(path, what, MOST_BYTES)
         held = _toml(text, what) if ending == ".toml" else (parse_json if ending == ".json" else parse_yaml)(text, what)
         if not isinstance(held, dict):
             raise InvalidInputError(
                 f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
             )
-        folder = Path.cwd() if is_opened(path) else path.parent
-        said = absolute({name: value for name, value in held.items() if name != "$schema"}, folder)
-        file = cls(str(given), text, said)
+        options = absolute({name: value for name, value in held.items() if name != "$schema"}, path.parent)
+        file = cls(str(given), text, options)
         for name in TEXTS:
-            if isinstance(said.get(name), str):
-                said[name] = text_or_file(file.place(name), said[name], folder)
-        if "format" in said:
-            said["format"] = _placed(said["format"], folder)
+            if isinstance(options.get(name), str):
+                options[name] = text_or_file(file.place(name), options[name], path.parent)
+        if "format" in options:
+            options["format"] = _with_places(options["format"], path.parent)
         return file
 
     @property
@@ -428,18 +377,12 @@ class RunFile:
         return f"{self.name}, line {line}: {name}"
 
 
-def _placed(formats: object, folder: Path) -> object:
+def _with_places(formats: object, folder: Path) -> object:
     """Return formats with the paths of their files, such as ``junit=checks.xml``, relative to a folder."""
     if isinstance(formats, str):
         name, equals, file = formats.partition("=")
         return f"{name}={folder / expanded(file)}" if equals else formats
-    return [_placed(each, folder) for each in formats] if isinstance(formats, list) else formats
-
-
-@cache
-def _piped(path: Path, what: str) -> str:
-    """Return the text in a pipe, which can be read once, and is needed for the verb and by the verb."""
-    return read_text(path, what, MOST_BYTES)
+    return [_with_places(each, folder) for each in formats] if isinstance(formats, list) else formats
 
 
 def _run_of_result(path: Path) -> dict[str, Any]:

@@ -8,83 +8,91 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
-from evenhand.cli.jobs import LabelOptions
-from evenhand.cli.outcome import EXIT_CHECK_FAILED, Checks
+from evenhand.cli.outcome import EXIT_CHECK_FAILED
 from evenhand.cli.output import check_out, complain, say
 from evenhand.cli.result_verbs import opened
 from evenhand.files import check_ending
 from evenhand.labels.plan import PlanOptions
-from evenhand.options import option
+from evenhand.options import Options, option
 
 
-class CorrectOptions(LabelOptions):
-    """``evenhand correct``."""
+class LabelOptions(Options):
+    """Labels of people by which scores are corrected: the arguments of :func:`evenhand.correct`."""
 
-    require: tuple[str, ...] = option((), "A condition that must hold, else the exit code is 3.")
-    out: str | Path | None = option(None, "Write the scores there: .json (all of it), .csv, .md or .html.")
+    gold: str | None = option(None, "The file of labels; by default the gold labels of the data.")
+    design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
+    level: float | None = option(None, "Of the intervals; by default that of the result.")
+    seed: int = option(0, "Of draws.")
+    label_field: str | None = option(None, "The column with the label.")
+    annotator_field: str | None = option(None, "The column with the person who gave it.")
+    probability_field: str | None = option(None, "The column with the probability of being drawn.")
 
 
 def correct(
-    run: Annotated[str, Parameter(name="RUN", help="A saved result of judge, winrates, checklist or recorded votes.")],
+    run: str,
     /,
     *,
-    options: Flags[CorrectOptions] = None,
+    labels: Flags[LabelOptions] = None,
+    require: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
+    out: Path | None = None,
 ) -> int:
-    """The score that people would give, from a judge of all rows and people's labels of some."""
+    """Estimate the score that people would give, from a judge of all rows and people's labels of some.
+
+    Args:
+        run: A saved result of judge, winrates, checklist or recorded votes.
+        labels: The labels, and how they are read.
+        require: A condition that must hold, else the exit code is 3: 'relevance.corrected.low >= 0.7'.
+        out: Write the scores there: .json (all of it), .csv, .md or .html.
+    """
     from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
+    from evenhand.report.gates import Condition, check  # noqa: PLC0415 - as above
 
-    asked = options or CorrectOptions()
-    place = check_out(asked.out, [run, *([] if asked.gold is None else [asked.gold])])
+    asked = labels or LabelOptions()
+    place = check_out(out, [run, *([] if asked.gold is None else [asked.gold])])
     if place is not None:
         check_ending(place, SAVED_AS)
-    checks, results = Checks(require=asked.require, gold=asked.gold, gold_design=asked.design), opened(run)
+    for each in require:
+        Condition.parse(each)
+    results = opened(run)
     found = corrected(results, **asked.changed_from_default(*LabelOptions.model_fields))
     if place is not None:
         found.save(place)
     say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
-    failed = checks.check(results, corrected=found).failed
-    for each in failed:
-        complain(each)
+    failed = check(results, require, corrected=found).failed if require else ()
+    for condition in failed:
+        complain(condition)
     return EXIT_CHECK_FAILED if failed else 0
 
 
 def to_label(
-    results: Annotated[str, Parameter(name="RESULTS", help="What a run saved with --out.")],
+    results: str,
     /,
     *,
-    data: Annotated[str, Parameter(name="--data", help="The data that were judged: results hold no texts.")],
-    n: Annotated[int, Parameter(name=("--n", "-n"), help="Rows that are drawn for each score.")],
-    out: Annotated[
-        Path,
-        Parameter(
-            help="The sheet: .html for a page that works offline, or .csv. Beside it goes its draw, .draw.json, which "
-            "is not for those who label."
-        ),
-    ],
-    design: Annotated[
-        str,
-        Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
-    ] = "random",
-    seed: Annotated[int, Parameter(help="Of the draw.")] = 0,
-    response_fields: Annotated[
-        str | None,
-        Parameter(name="--response-fields", help="The column with the responses, of recorded votes."),
-    ] = None,
-    context_fields: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--context-fields",
-            negative=(),
-            help="The columns shown with the responses, instead of those that the judge was shown.",
-            consume_multiple=True,
-        ),
-    ] = (),
+    data: str,
+    n: Annotated[int, Parameter(name=("--n", "-n"))],
+    out: Path,
+    design: str = "random",
+    seed: int = 0,
+    response_fields: str | None = None,
+    context_fields: tuple[str, ...] = (),
 ) -> int:
-    """Make a blind sheet on which people label a sample of what was judged."""
+    """Make a blind sheet on which people label a sample of what was judged.
+
+    Args:
+        results: A saved result.
+        data: The data that were judged: results hold no texts.
+        n: Rows that are drawn for each score.
+        out: The sheet: .html for a page that works offline, or .csv. The draw is written next to it as .draw.json; it
+            is not for those who label.
+        design: How rows are drawn: random (the default), or by_verdict (rare verdicts more often).
+        seed: The seed of the draw.
+        response_fields: The column with the responses, of recorded votes.
+        context_fields: The columns shown with the responses, instead of those that the judge was shown.
+    """
     from evenhand.labels.blind_sheet import to_label as drawn  # noqa: PLC0415 - seconds of import
 
-    checked = check_out(out, [results, data])
+    checked = check_out(out, [results, data]) or out
     sheet = drawn(
         opened(results),
         n,
@@ -94,23 +102,19 @@ def to_label(
         response_fields=response_fields,
         context_fields=context_fields or None,
     )
-    kept = sheet.save(checked or out)
+    kept = sheet.save(checked)
     say(sheet, f"sheet written to {out}", f"draw written to {kept}: keep it, and do not give it to those who label")
     return 0
 
 
-def read_labels(
-    files: Annotated[
-        tuple[str, ...], Parameter(name="FILES", help="What people filled in: one or several files of one sheet.")
-    ],
-    /,
-    *,
-    draw: Annotated[str, Parameter(help="The draw that was written with the sheet.")],
-    out: Annotated[
-        Path | None, Parameter(help="Write the labels there, as JSON lines that evenhand correct --gold reads.")
-    ] = None,
-) -> int:
-    """Read labels back from a blind sheet, check them, and tell how far people agree."""
+def read_labels(files: tuple[str, ...], /, *, draw: str, out: Path | None = None) -> int:
+    """Read labels back from a blind sheet, check them, and report how far people agree.
+
+    Args:
+        files: What people filled in: one or several files of one sheet.
+        draw: The draw that was written with the sheet.
+        out: Write the labels there, as JSON lines that evenhand correct --gold reads.
+    """
     from evenhand.labels.blind_sheet import read_labels as read  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [*files, draw])
@@ -123,17 +127,14 @@ def read_labels(
     return 0
 
 
-def plan(
-    pilot: Annotated[
-        str | None,
-        Parameter(name="PILOT", help="The saved result of judging some rows; without one the options are assumed."),
-    ] = None,
-    /,
-    *,
-    gold: Annotated[Path | None, Parameter(help="A file with labels of people for the rows of the pilot.")] = None,
-    options: Flags[PlanOptions] = None,
-) -> int:
-    """Say before any call or label how many rows and labels it takes, or what a given number can show."""
+def plan(pilot: str | None = None, /, *, gold: Path | None = None, options: Flags[PlanOptions] = None) -> int:
+    """Say before any call or label how many rows and labels it takes, or what a given number can show.
+
+    Args:
+        pilot: The saved result of judging some rows; without one the options are assumed.
+        gold: A file with labels of people for the rows of the pilot.
+        options: What the plan is for, and what is assumed.
+    """
     from evenhand.labels.plan import plan as planned  # noqa: PLC0415 - seconds of import
 
     asked = {} if options is None else {name: getattr(options, name) for name in options.model_fields_set}

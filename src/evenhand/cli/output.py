@@ -8,13 +8,13 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.visible import visible
 
@@ -36,7 +36,6 @@ class OutputError(Exception):
         self.saved = saved
 
 
-LEVELS = ("debug", "info", "warning", "error")
 LOGGER = logging.getLogger("evenhand")
 
 
@@ -53,49 +52,21 @@ class _ToScreen(logging.Handler):
 
 
 @contextmanager
-def heard(arguments: Sequence[str]) -> Iterator[list[str]]:
-    """Set the log level that ``--quiet``, ``--verbose`` or ``--log-level`` asks for, and yield the other arguments.
-
-    Raises:
-        InvalidInputError: If there is no such level, or two of them are asked for.
-    """
-    rest, level = _level_asked(arguments)
+def logged(level: int) -> Iterator[None]:
+    """Print log lines from this level on; without warnings where only errors are printed."""
     before, handler = LOGGER.level, _ToScreen()
-    said = "%(asctime)s %(levelname)s %(name)s: %(message)s" if level < logging.WARNING else "%(message)s"
-    handler.setFormatter(logging.Formatter(said, "%H:%M:%S"))
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if level < logging.WARNING else "%(message)s"
+    handler.setFormatter(logging.Formatter(form, "%H:%M:%S"))
     LOGGER.addHandler(handler)
     LOGGER.setLevel(level)
     try:
         with warnings.catch_warnings():
             if is_quiet():
                 warnings.simplefilter("ignore")
-            yield rest
+            yield
     finally:
         LOGGER.removeHandler(handler)
         LOGGER.setLevel(before)
-
-
-def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
-    """Return the arguments without those that set the log level, and the level."""
-    rest: list[str] = []
-    asked: dict[str, int] = {}
-    words = iter(arguments)
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if word in {"--quiet", "--verbose"}:
-            asked[word] = logging.ERROR if word == "--quiet" else logging.INFO
-        elif flag == "--log-level":
-            level = value if equals else next(words, "")
-            if level.lower() not in LEVELS:
-                raise InvalidInputError(f"--log-level is {level!r}. {did_you_mean(level, LEVELS)}")
-            asked[flag] = getattr(logging, level.upper())
-        elif word == "--":
-            rest += [word, *words]
-        else:
-            rest.append(word)
-    if len(asked) > 1:
-        raise InvalidInputError(f"{' and '.join(asked)} set the log level: give one of them")
-    return rest, next(iter(asked.values()), logging.WARNING)
 
 
 def is_quiet() -> bool:

@@ -5,51 +5,129 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final, Union
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union
 
 from pydantic import Field, TypeAdapter
 
-from evenhand.cli.jobs import JOBS, Job, RunFile
-from evenhand.cli.outcome import JobOutput
-from evenhand.cli.output import is_quiet, note
+from evenhand.cli.jobs import JOBS, AskingJob, ChecklistJob, Job, JudgeJob, RunFile, WinratesJob
+from evenhand.cli.outcome import MOST_UNSCORED, check_result, end, too_many_unscored, write_formats
+from evenhand.cli.output import OutputError, check_out, is_quiet, note, say
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending
 from evenhand.options import RunOptions
+
+if TYPE_CHECKING:
+    from evenhand.report.gates import CheckedCondition
+
+NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+"""Options that the run of a result does not keep: a second run overwrites nothing."""
+
+READ: Final = ("data", "journal", "criteria", "rubric", "checklist", "examples")
+"""Options that may name files that a run reads."""
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields")
 """Options whose words name columns or systems: they are split at commas."""
 
 
-def result_of(job: Job, outcome: JobOutput) -> Any:  # noqa: ANN401 - of the function
+def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     """Return what the function of a job returns; the result keeps the run that made it."""
     from evenhand.by_name import FUNCTIONS, run_job  # noqa: PLC0415 - seconds of import
     from evenhand.data.rows import row_batches, rows_known  # noqa: PLC0415 - as above
+    from evenhand.results.made_by import run_record  # noqa: PLC0415 - as above
     from evenhand.streams import FunctionCall, judge_stream  # noqa: PLC0415 - as above
 
-    split, ray = getattr(job, "split", None), getattr(job, "ray", None)
-    to_parts = getattr(job, "stream_to", None) is not None
+    asked, split = job, getattr(job, "split", None)
     data = rows_of(job) if _is_demo(job.data) else job.data
-    batches = row_batches(data, split) if to_parts else iter(())
+    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
     job = _prepared(job, rows)
-    if outcome.checks.require:
-        ranges = _ranges(job)
-        outcome.checks.check_before_run(ranges, _systems(job, rows), complete=job.function == "judge" and bool(ranges))
+    if job.require:
+        _check_conditions(job, rows)
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
-    if ray is not None:
+    options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
+    record = run_record(job.verb(), options)
+    if isinstance(job, AskingJob) and job.ray is not None:
         from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
-        address = None if ray == "here" else ray
-        workers = job.workers  # type: ignore[attr-defined] # of a job that asks
-        return judge_on_ray(call, data, limit=job.limit, record=outcome.record, address=address, workers=workers)
+        address = None if job.ray == "here" else job.ray
+        return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
     if first is not None:
         known = None if _is_demo(job.data) else rows_known(job.data, split)
-        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=outcome.record)
-    return run_job(call, rows, outcome.record)
+        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
+    return run_job(call, rows, record)
+
+
+def check_outputs(job: Job) -> None:
+    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
+
+    Raises:
+        InvalidInputError: If it cannot.
+    """
+    read = [text for name in READ for text in _texts(getattr(job, name, None))]
+    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
+    if report is not None:
+        check_ending(report, (".html",))
+        if out is not None and out.resolve() == report.resolve():
+            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
+    left_out = _texts(getattr(job, "leave_out", None))
+    if out is None:
+        if left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+    elif job.function == "reliability":
+        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+
+        check_ending(out, REPORT_SUFFIXES)
+    else:
+        from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
+
+        vote_columns.check_left_out(left_out)
+        saved.check_suffix(out)
+
+
+def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job
+    """Write a result and its report, where a job says so; return one sentence for each file."""
+    written = []
+    if job.out is not None:
+        left_out = _texts(getattr(job, "leave_out", None))
+        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        written.append(f"the result was written to {job.out}")
+    if job.report is not None:
+        from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
+
+        write_report(job.report, result)
+        written.append(f"the report was written to {job.report}")
+    return written
+
+
+def end_job(result: Any, job: Job) -> int:  # noqa: ANN401 - as above
+    """Write the result of a job, print it, and name what does not hold; return the exit code."""
+    try:
+        written = write_result(result, job)
+    except BaseException:
+        with suppress(OutputError):
+            say(result)  # it is shown, at least
+        raise
+    saved = None if job.out is None else Path(job.out)
+    return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored_of_job(result, job))
+
+
+def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
+    """Return the limit of a job on unscored votes, if it does not hold."""
+    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
+    default = MOST_UNSCORED if asking else 1.0
+    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
+
+
+def _texts(given: object) -> list[str]:
+    """Return the texts in an option, which may be one, several, or an object."""
+    each = given if isinstance(given, list | tuple) else [given]
+    return [str(one) for one in each if isinstance(one, str | Path)]
 
 
 def _prepared(job: Job, rows: Sequence[Mapping[str, Any]]) -> Job:
@@ -106,32 +184,40 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
     return [row for row, name in zip(rows, names, strict=True) if name in kept]
 
 
-def _systems(job: Job, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the systems that will have scores; none if they are not known before the first call."""
-    if (column := getattr(job, "systems_field", None)) is not None:
-        return sorted(_names(rows, column))
-    named = getattr(job, "response_fields", None) if job.function in {"judge", "winrates", "checklist"} else None
-    return [named] if isinstance(named, str) else list(named or ())
+def _check_conditions(job: Job, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check before the first call that conditions name what the result will have, as far as that is known.
 
-
-def _ranges(job: Job) -> dict[str, tuple[float, float]]:
-    """Return the range of each score, as far as scores are known before the first call."""
-    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - as above
+    Raises:
+        InvalidInputError: If they name something else, or compare it with what it cannot reach.
+    """
+    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - seconds of import
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
+    from evenhand.report.gates import CORRECTED, check_before_run  # noqa: PLC0415 - as above
     from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
 
-    if job.function == "winrates":
-        return {"winrate": (0.0, 1.0)}
-    if job.function == "checklist":
-        given = job.checklist  # type: ignore[attr-defined] # of checklist
-        return dict(RANGES) if given is None else {**RANGES, load_checklist(given).name: (0.0, 1.0)}
-    given = getattr(job, "criteria", None)
-    if job.function != "judge" or given is None:
-        return {}
-    criteria, rubric = what_is_judged(given)
-    found = {each.name: each.score_range for each in criteria}
-    return found if rubric is None else found | {rubric.name: rubric_range(rubric).score}
+    for text in job.conditions:
+        if CORRECTED in text:
+            raise InvalidInputError(
+                f"the condition {text!r} is on a corrected score: save the result with --out, and give it to "
+                "evenhand correct, with the design by which the labelled rows were chosen"
+            )
+    ranges: dict[str, tuple[float, float]] = {}
+    if isinstance(job, WinratesJob):
+        ranges = {"winrate": (0.0, 1.0)}
+    elif isinstance(job, ChecklistJob):
+        own = {} if job.checklist is None else {load_checklist(job.checklist).name: (0.0, 1.0)}
+        ranges = {**RANGES, **own}
+    elif isinstance(job, JudgeJob) and job.criteria is not None:
+        criteria, rubric = what_is_judged(job.criteria)
+        ranges = {each.name: each.score_range for each in criteria}
+        ranges |= {} if rubric is None else {rubric.name: rubric_range(rubric).score}
+    named = getattr(job, "response_fields", None)
+    systems = [named] if isinstance(named, str) else list(named or ())
+    if (column := getattr(job, "systems_field", None)) is not None:
+        systems = sorted(_names(rows, column))
+    complete = isinstance(job, JudgeJob) and bool(ranges)
+    check_before_run(job.conditions, ranges, systems, complete=complete)
 
 
 def split_columns(rows: Sequence[Mapping[str, Any]], job: Job) -> dict[str, Any]:
@@ -225,12 +311,19 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
         table = evenhand.run("run.yaml", limit=20)
     """
     file = RunFile.read(path)
+    from evenhand.report.gates import Summary  # noqa: PLC0415 - seconds of import
+
+    file = RunFile.read(path)
     job = file.job.settled(given, file)
     job.check_complete()
-    outcome = JobOutput.of(job)
-    result = result_of(job, outcome)
+    check_outputs(job)
+    result = result_of(job)
     if getattr(job, "dry_run", False):
         return result
-    _, corrected = outcome.write(result)
-    outcome.demand(result, corrected)
+    write_result(result, job)
+    if job.function != "reliability":
+        unscored = [] if job.max_unscored is None else unscored_of_job(result, job)
+        checked = check_result(result, job, unscored)
+        write_formats(Summary(result, checked), job)
+        checked.raise_if_failed(result)
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
@@ -19,14 +18,14 @@ from evenhand.cli.jobs import (
     ReliabilityJob,
     WinratesJob,
 )
-from evenhand.cli.outcome import EXIT_CHECK_FAILED, JobOutput, too_many_unscored
+from evenhand.cli.outcome import EXIT_CHECK_FAILED, too_many_unscored
 from evenhand.cli.output import check_out, complain, say
 from evenhand.cli.result_verbs import opened
-from evenhand.cli.run_file import result_of, rows_of, schema, split_columns, template
+from evenhand.cli.run_file import check_outputs, end_job, result_of, rows_of, schema, split_columns, template
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 from evenhand.numbers import format_cost
-from evenhand.options import RunOptions, option
+from evenhand.options import Limits, option
 
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
@@ -90,13 +89,14 @@ def _annotator_test(data: str | None, options: AgreementJob) -> int:
     if options.annotators is not None:
         if options.votes is not None or options.gold_fields is not None:
             raise InvalidInputError("--annotators is for a saved result, --votes and --gold-fields for columns")
-        say(alternative_annotator_test(opened(data), annotators=options.annotators, **how))
-        return 0
-    if options.votes is None or options.gold_fields is None:
+        found = alternative_annotator_test(opened(data), annotators=options.annotators, **how)
+    elif options.votes is None or options.gold_fields is None:
         raise InvalidInputError("name the columns in --votes and --gold-fields, or --annotators for a saved result")
-    rows = rows_of(options.model_copy(update={"data": data}))
-    columns = split_columns(rows, options)
-    say(alternative_annotator_test(rows, columns["votes"], columns["gold_fields"], options.criteria, **how))
+    else:
+        rows = rows_of(options.model_copy(update={"data": data}))
+        columns = split_columns(rows, options)
+        found = alternative_annotator_test(rows, columns["votes"], columns["gold_fields"], options.criteria, **how)
+    say(found)
     return 0
 
 
@@ -106,12 +106,14 @@ def run_job(model: type[Job], data: str | None, options: Job | None) -> int:
     if data is not None:
         job = job.model_copy(update={"data": data})
     job.check_complete()
-    outcome = JobOutput.of(job)
-    result = result_of(job, outcome)
+    check_outputs(job)
+    if job.function == "reliability" and (job.require or job.format):
+        raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
+    result = result_of(job)
     if getattr(job, "dry_run", False):
         _print_estimate(result, at_most=bool(getattr(job, "stop", None)))
         return 0
-    return outcome.show(result)
+    return end_job(result, job)
 
 
 def _print_estimate(estimate: RunEstimate, *, at_most: bool) -> None:
@@ -131,26 +133,22 @@ def _print_estimate(estimate: RunEstimate, *, at_most: bool) -> None:
 
 
 def run(
-    file: Annotated[
-        str | None,
-        Parameter(name="FILE", help="A run file (.yaml, .json, .toml; - for a pipe), or a saved result."),
-    ] = None,
+    file: str | None = None,
     /,
     *,
-    template_name: Annotated[
-        str | None,
-        Parameter(name="--template", help="Print a run file to start from: NAME, or list for their names."),
-    ] = None,
-    print_schema: Annotated[
-        bool,
-        Parameter(name="--schema", help="Print the JSON schema of run files.", negative=(), show_default=False),
-    ] = False,
+    template_name: Annotated[str | None, Parameter(name="--template")] = None,
+    print_schema: Annotated[bool, Parameter(name="--schema")] = False,
 ) -> int:
     """Run an evaluation described in a YAML, TOML or JSON file, or again the one that made a saved result.
 
     FILE may be followed by options of its verb. A flag counts before the environment (EVENHAND_RUN_MAX_CALLS=20), and
     that before the file. Paths in the file are relative to it. What is in the journal is not paid for again: run the
     same again to go on.
+
+    Args:
+        file: A run file (.yaml, .json, .toml), or a saved result.
+        template_name: Print a run file to start from: NAME, or list for their names.
+        print_schema: Print the JSON schema of run files.
     """
     del file  # the app runs the verb that it names
     if not print_schema and template_name is None:
@@ -159,41 +157,36 @@ def run(
     return 0
 
 
-class DemoOptions(RunOptions):
+class DemoOptions(Limits):
     """``evenhand demo``."""
 
     engine: str = option(BASELINE, "The judge: a model, the address of a server with --model, or a catalog id.")
+    model: str | None = option(None, "The model of the server whose address the engine is.")
+    journal: str | None = option("default", "The path of a journal file, or none.")
     out: str | None = option(None, f"Write the report there, as .html; by default {DEMO_REPORT} in this folder.")
 
 
 def demo(*, options: Flags[DemoOptions] = None) -> int:
     """Judge the data that ships with evenhand, offline unless an engine is given."""
     from evenhand import demo as data  # noqa: PLC0415 - seconds of import
-    from evenhand.aggregation.verdict import VoteRules  # noqa: PLC0415 - as above
     from evenhand.functions import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     asked = options or DemoOptions()
-    engine, report = asked.engine, _place_of_report(asked.out)
-    how: dict[str, Any] = {name: getattr(asked, name) for name in asked.model_fields_set - {"engine", "out"}}
-    if engine == BASELINE:
+    report = check_out(asked.out or DEMO_REPORT, ()) or Path(DEMO_REPORT)
+    check_ending(report, (".html",))
+    if asked.engine == BASELINE:
         say(
             "No engine was given, so the judge is the embedded baseline: text statistics without a model. "
             "It shows how evenhand works, not how good an answer is. It never reads a question, so that it answers all "
             "questions of the checklist alike."
         )
-    rows = data.load_rows()
-    rules = VoteRules.from_parameters(dict(RunOptions(**how)))
-    for scale in data.SCALES:  # what the second part refuses is refused before the first
-        rules.check(scale)
-    of_all: dict[str, Any] = {"response_fields": data.SYSTEMS, "id_field": "id", **how}
-    judged: Any = judge(rows, list(data.CRITERIA), engine, gold_fields=data.GOLD_FIELDS, **of_all)
+    rows, given = data.load_rows(), {name: getattr(asked, name) for name in asked.model_fields_set - {"engine", "out"}}
+    how: Any = {"engine": asked.engine, "response_fields": data.SYSTEMS, "id_field": "id", **given}
+    judged: Any = judge(rows, list(data.CRITERIA), gold_fields=data.GOLD_FIELDS, **how)
     say(judged)
-    compared: Any = winrates(rows, data.COMPARISON, engine, gold_fields=data.GOLD_PREFERENCE, **of_all)
+    compared: Any = winrates(rows, data.COMPARISON, gold_fields=data.GOLD_PREFERENCE, **how)
     say(compared)
-    not_of_checklists = {"flow", "scoring", "generate_summaries", "prompt"}
-    not_of_checklists |= {"aggregation"} if isinstance(how.get("aggregation"), str) else set()
-    of_items = {name: value for name, value in of_all.items() if name not in not_of_checklists}
-    checked: Any = checklist(rows, data.load_demo_checklist(), engine, **of_items)
+    checked: Any = checklist(rows, data.load_demo_checklist(), **how)
     say(checked)
     say(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
@@ -206,15 +199,3 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
     for failed in unscored:
         complain(failed)
     return EXIT_CHECK_FAILED if unscored else 0
-
-
-def _place_of_report(out: str | None) -> Path:
-    """Return where the report of the demonstration goes: by default here, or in a temporary folder."""
-    if out is not None:
-        check_ending(out, (".html",))
-    try:
-        return check_out(out or DEMO_REPORT, ()) or Path(DEMO_REPORT)
-    except InvalidInputError:
-        if out is not None:
-            raise
-        return Path(mkdtemp(prefix="evenhand-")) / DEMO_REPORT

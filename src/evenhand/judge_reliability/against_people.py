@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from types import SimpleNamespace
-from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -579,16 +579,6 @@ class JudgedRow:
     gold_label: int | None = None
     gold_score: float | None = None
     cluster: Hashable = None
-
-    @classmethod
-    def of(cls, entry: Any, criterion: Criterion, gold: str | None, *, system: str | None = None) -> Self:  # noqa: ANN401
-        """Take an entry of a result, with its instance, verdict and cluster, and the label that people gave."""
-        right = None if gold is None else criterion.index_of(gold)
-        value = None if right is None else criterion.options[right].value
-        verdict = entry.verdict
-        return cls(
-            entry.instance, system, verdict.selected_index, verdict.aggregated_value, right, value, entry.cluster
-        )
 
     @property
     def together(self) -> Hashable:

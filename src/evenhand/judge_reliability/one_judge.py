@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, Unpack
@@ -17,11 +17,13 @@ from typing import Any, Final, Literal, NamedTuple, Unpack
 import numpy as np
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
+from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Comparison,
     Drawing,
+    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
@@ -35,12 +37,11 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
 from evenhand.question import response_label
-from evenhand.results.measures import Line, Remark, UnscoredCounts, known, table_rows
+from evenhand.results.measures import Line, Remark, known, table_rows
 from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
-from evenhand.results.vote_columns import VoteColumns
-from evenhand.scoring import readings_note
+from evenhand.scoring import ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.agreement import Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
@@ -56,7 +57,7 @@ from evenhand.statistics.consistency import (
 from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
-from evenhand.votes import MatchKind, Usage, Verdict, Vote
+from evenhand.votes import Verdict, Vote
 
 Mode = Literal["assess", "compare"]
 Order = tuple[int, ...]
@@ -172,9 +173,13 @@ def questions_of(
         own = found.setdefault(criterion.name, (criterion, []))[1]
         complete = characters if len(characters) == len(known) else None
         own.append(Asked(about["instance"], question.verdict, label, complete, judged or None, about.get("cluster")))
-    systems: Sequence[str] = getattr(results, "systems", ())
-    sides = (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
+    sides = sides_of(getattr(results, "systems", ()))
     return [Questions(criterion, rules, tuple(asked), sides) for criterion, asked in found.values()]
+
+
+def sides_of(systems: Sequence[str]) -> tuple[str, str]:
+    """Return the names of the first and the second response, where all comparisons are between the same two systems."""
+    return (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
 
 
 @dataclass(frozen=True)
@@ -247,27 +252,6 @@ class Categories:
         if index is None:
             return NEITHER if self.compares and verdict.aggregated_value == 0.5 else None
         return self.of_option(index)
-
-
-@dataclass(frozen=True, slots=True)
-class Replies:
-    """The requested votes, and their usage.
-
-    Attributes:
-        unscored_counts: The number of votes asked for, and of unscored votes.
-        num_na: Those that selected NA.
-        num_reasks: The number of times the judge was asked again.
-        parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
-        usage: Calls, tokens and cost.
-        readings: The forms in which the selections were read, and how often each.
-    """
-
-    unscored_counts: UnscoredCounts
-    num_na: int
-    num_reasks: int
-    parse_rate: Interval | Missing
-    usage: Usage
-    readings: Mapping[MatchKind, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +327,7 @@ class CriterionReliability:
     num_questions: int
     num_missing: int
     num_samples: int
-    replies: Replies
+    replies: ReplyMeasures
     position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
@@ -482,6 +466,55 @@ def agreement_of_judges(
     return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
 
 
+def judged_rows(
+    results: Results, system: str | None, criterion: str | None, *, numbers: bool
+) -> tuple[list[JudgedRow], Scale, str]:
+    """Return what judges and people say of each response or contest, the scale, and a title.
+
+    The answers to all items of a checklist are on one scale; numbers are compared with its primary score.
+
+    Args:
+        results: The result.
+        system: Whose responses or contests; None for all.
+        criterion: The criterion; None if there is one.
+        numbers: People gave numbers in place of labels.
+
+    Raises:
+        InvalidInputError: No such criterion, or a result without questions that people can answer.
+    """
+    checks, names = results.kind == "checklist", list(dict.fromkeys(question.criterion for question in results.asked()))
+    scored = results.outcomes()  # refuses results that people could not have given
+    if checks and criterion is not None:
+        raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
+    if not checks and criterion not in ({None, *names} if len(names) == 1 else names):
+        raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
+    rows: list[JudgedRow] = []
+    scale = Scale.of(yes_no_criterion("answers", "", na=True))
+    for cell, question in zip(results.cells(), results.asked(), strict=True):
+        judged, about = question.judged, cell.about
+        if system not in {None, *judged} or not (checks or criterion in {None, question.criterion}):
+            continue
+        if question.compares:
+            scale = Categories(results.criterion, sides_of(getattr(results, "systems", ()))).scale
+            places = {**dict(zip(judged, (FIRST, SECOND), strict=True)), TIE_LABEL: NEITHER}
+        else:
+            scale = scale if checks else Scale.of(results.criterion_of(cell))
+            places = {label: place for place, label in enumerate(scale.labels)}
+        selected, right = (None if label is None else places[label] for label in (question.selected, question.gold))
+        score, gold = question.score, None if right is None else scale.values[right]
+        if checks:
+            score = None if selected is None else scale.values[selected]
+        of_system = None if question.compares or not judged else judged[0]
+        rows.append(JudgedRow(about["instance"], of_system, selected, score, right, gold, about.get("cluster")))
+    if checks and numbers:
+        found = [(each.system, row) for each in scored for row in each.rows if each.part_of is None]
+        of_all = [JudgedRow(row.instance, own, None, row.score, cluster=row.cluster) for own, row in found]
+        rows = [row for row in of_all if system in {None, row.system}]
+    judges = results.parameters.get("judges") or results.parameters["votes"]
+    about_rows = [*dict.fromkeys(row.system for row in rows if row.system), criterion or ", ".join(names)]
+    return rows, scale, f"{', '.join(about_rows)}: {', '.join(judges)}"
+
+
 def _share(
     parts: Iterable[tuple[Hashable, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
@@ -492,20 +525,12 @@ def _share(
     return known(interval, reason)
 
 
-def _replies(asked: Sequence[Asked], level: Level) -> Replies:
-    columns = VoteColumns.of([each.verdict.votes for each in asked])
-    counts = UnscoredCounts.of(columns, [each.instance for each in asked])
-    reasons = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(counts.reasons.items()))
-    replies = zip(asked, columns.replies().tolist(), strict=True)
-    replied = [(each.together, named, every) for each, (named, every) in replies]
-    return Replies(
-        unscored_counts=counts,
-        num_na=int(columns.na.sum()),
-        num_reasks=int(columns.reasks.sum()),
-        parse_rate=_share(replied, level, f"no vote has a last reply: {reasons or 'there is no vote'}"),
-        readings=dict(columns.readings()),
-        usage=columns.used(),
-    )
+def _replies(asked: Sequence[Asked], level: Level) -> ReplyMeasures:
+    together = {each.instance: each.together for each in asked}
+    numbers = {instance: number for number, instance in enumerate(together)}
+    rows = np.array([numbers[each.instance] for each in asked], dtype=np.int64)
+    over = IntervalLevel.of(level).over(list(together.values()))
+    return ReplyMeasures(**reply_measures([each.verdict.votes for each in asked], rows=rows, level=over))
 
 
 def _selections(rows: Iterable[tuple[Hashable, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
@@ -775,7 +800,7 @@ LINES: Final = (
     Line("  votes", "replies.unscored_counts.votes", "count"),
     Line("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),
     Line("  unscored verdicts", "replies.unscored_counts.unscored_verdicts", "count"),
-    Line("  re-asks", "replies.num_reasks", "count"),
+    Line("  re-asks", "replies.reasks", "count"),
     Line("position consistency", "position.position_consistency", "share"),
     Line("  pairs of votes checked", "position.n_checked", "count"),
     Line("  pairs with one selection only", "position.n_lone", "count"),

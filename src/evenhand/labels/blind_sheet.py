@@ -31,8 +31,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_file
-from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
 from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, pairs_of_raters_table, panels

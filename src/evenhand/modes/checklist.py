@@ -29,7 +29,6 @@ from evenhand.aggregation.checklist_score import (
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
-from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.differences import (
@@ -766,11 +765,6 @@ class ChecklistAnalysis(Analysis):
         return self.entries
 
     @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
     def checklists(self) -> tuple[Checklist, ...]:
         """The checklists as they were asked; one unless each row had its own."""
         return tuple(map(Checklist.model_validate, self.header["checklists"]))
@@ -880,26 +874,6 @@ class ChecklistAnalysis(Analysis):
             counts.append((float(sum(same)), float(len(same))))
         hits, compared = zip(*counts, strict=True) if counts else ((), ())
         return ratio_intervals(hits, compared, level=self._level_of(system))[0]
-
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return the answers to the items' own questions, or the primary scores, for a comparison with people."""
-        if criterion is not None:
-            raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
-        places: Mapping[Answer | None, int] = {"yes": 0, "no": 1, "na": 2}
-        values = {0: 1.0, 1: 0.0}
-        systems = self.systems if system is None else (system,)
-        rows = []
-        for response in (each for name in systems for each in self.by_system[name]):
-            about, cluster = (response.instance, response.system), response.cluster
-            if numbers:
-                rows.append(JudgedRow(*about, None, response.result.score, cluster=cluster))
-            for item, gold in () if numbers else zip(response.result.items, response.gold, strict=True):
-                own, right = places.get(item.judged), places.get(gold)
-                score, best = (None if place is None else values.get(place) for place in (own, right))
-                rows.append(JudgedRow(*about, own, score, right, best, cluster))
-        return rows, Scale.of(_ANSWERS), f"{', '.join(systems)}: {', '.join(self.parameters['judges'])}"
 
     @cached_property
     def differences(self) -> tuple[PairedDifference, ...]:

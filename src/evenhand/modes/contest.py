@@ -36,7 +36,8 @@ class Contest:
         round: The round of a Swiss design, from 0.
         cluster: The cluster of the row; None if rows are independent.
         prompt_id: The id of the prompt, if it has one.
-        lengths: Characters of the first system's response and of the second's; None if there is none.
+        first_length: Characters of the first system's response; None if there is none.
+        second_length: Those of the second system's.
         gold: The system that a person preferred, or ``"tie"``, if there is such a label.
         selections: What each judge selects in the order of the two systems, and in the swapped one, as
             :func:`evenhand.statistics.consistency.position_bias` takes it: 0 the first system, 1 the second, 2 a tie.
@@ -51,7 +52,8 @@ class Contest:
     round: int = 0
     cluster: str | None = None
     prompt_id: str | None = None
-    lengths: tuple[int | None, int | None] = (None, None)
+    first_length: int | None = None
+    second_length: int | None = None
     gold: str | None = None
     selections: tuple[tuple[int, int], ...] = ()
 
@@ -147,8 +149,8 @@ class Contest:
     @property
     def length_difference(self) -> float:
         """The length of the first response less that of the second; NaN if one is not known."""
-        first, second = self.lengths
-        return float("nan") if first is None or second is None else float(first - second)
+        lengths = np.array([self.first_length, self.second_length], dtype=float)  # NaN for None
+        return float(lengths[0] - lengths[1])
 
 
 def is_graded(criterion: Criterion) -> bool:

@@ -25,7 +25,6 @@ from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.panel_report import PanelReport, panel_tables, report_of_run
 from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
@@ -992,11 +991,6 @@ class JudgementAnalysis(Analysis):
         return self.entries
 
     @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria, in the order asked for."""
         return tuple(map(Criterion.model_validate, self.header["criteria"]))
@@ -1208,20 +1202,6 @@ class JudgementAnalysis(Analysis):
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
         return self.columns[system, criterion].gold_agreement(self._level)
-
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return the judgements by one criterion, its scale, and a title, for a comparison with people."""
-        del numbers
-        names = [each.name for each in self.criteria]
-        name = names[0] if criterion is None and len(names) == 1 else criterion
-        if name not in names:
-            raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
-        systems, asked = self.systems if system is None else (system,), self.criteria[names.index(name)]
-        judged = [item for each in systems for item in self._cell(each, name)]
-        rows = [JudgedRow.of(item, asked, item.gold, system=item.system) for item in judged]
-        return rows, Scale.of(asked), f"{', '.join(systems)}, {name}: {', '.join(self.parameters['judges'])}"
 
     def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules.

@@ -18,11 +18,9 @@ from typing import Any, ClassVar, Final, Literal, Unpack
 import numpy as np
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.rows import common_systems
+from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judge_reliability.against_people import JudgedRow, Scale
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
@@ -93,14 +91,14 @@ FIRST_BLOCK = 16
 GROWTH = 20
 """Between two looks 16 prompts are asked, or a twentieth of those asked so far, if that is more."""
 
-ABOUT_CONTEST: Final = ("instance", "first", "second", "round", "cluster", "prompt_id", "lengths", "gold")
+ABOUT_CONTEST: Final = (
+    *("instance", "first", "second", "round", "cluster", "prompt_id", "first_length", "second_length", "gold"),
+)
 
 
 def about_contest(contest: Contest) -> dict[str, Any]:
     """Return what names a contest, and what is known of it before it is judged."""
-    about = {name: getattr(contest, name) for name in ABOUT_CONTEST if name not in {"lengths", "gold"}}
-    first, second = contest.lengths
-    return {**about, "first_length": first, "second_length": second, "gold": contest.gold}
+    return {name: getattr(contest, name) for name in ABOUT_CONTEST}
 
 
 @dataclass(frozen=True)
@@ -296,7 +294,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             round=number,
             cluster=about.cluster,
             prompt_id=about.row_id or None,
-            lengths=(None if one is None else len(one), None if other is None else len(other)),
+            first_length=None if one is None else len(one),
+            second_length=None if other is None else len(other),
             gold=about.gold.get((first, second)),
         )
 
@@ -678,23 +677,12 @@ class WinrateAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
         """Make a contest of each cell."""
         for about, votes, _ in cells:
-            held = {**about, "lengths": (about["first_length"], about["second_length"])}
-            yield Contest.of(votes, self.criterion, self.rules, **{name: held[name] for name in ABOUT_CONTEST})
+            yield Contest.of(votes, self.criterion, self.rules, **{name: about[name] for name in ABOUT_CONTEST})
 
     @property
     def contests(self) -> tuple[Contest, ...]:
         """The entries, ordered by prompt and pair."""
         return self.entries
-
-    @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the comparisons."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def summary(self) -> ContestSummary:
@@ -854,12 +842,13 @@ class WinrateAnalysis(Analysis):
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
-        lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
-        for contest in self.entries:
-            for system, length in zip((contest.first, contest.second), contest.lengths, strict=True):
-                if length is not None:
-                    lengths[system][contest.instance] = length
-        return {system: sum(own.values()) / len(own) if own else None for system, own in lengths.items()}
+        found: dict[str, float | None] = {}
+        for system in self.systems:
+            own = self.met.get(frozenset([system]), ())
+            lengths = {each.instance: each.first_length if each.first == system else each.second_length for each in own}
+            known = [length for length in lengths.values() if length is not None]
+            found[system] = sum(known) / len(known) if known else None
+        return found
 
     @property
     def ranked(self) -> tuple[SystemSummary, ...]:
@@ -879,16 +868,6 @@ class WinrateAnalysis(Analysis):
         labelled = [each for each in self.entries if each.gold is not None and each.score is not None]
         hits = [float((each.winner or TIE) == each.gold) for each in labelled]
         return mean_intervals(hits, level=self._level.over(cluster_numbers(labelled)))[0] if hits else None
-
-    def with_gold(
-        self, system: str | None, criterion: str | None, *, numbers: bool
-    ) -> tuple[list[JudgedRow], Scale, str]:
-        """Return which side of each contest is better, for a comparison with people; the score is 1 for the first."""
-        del criterion, numbers
-        sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
-        rows = [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}]
-        scale = Categories(self.criterion, (sides[0], sides[1])).scale
-        return rows, scale, f"{self.criterion.name}: {', '.join(self.parameters['judges'])}"
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules, without a call.
@@ -926,16 +905,15 @@ class WinrateAnalysis(Analysis):
         A contest without one of its responses is a row without a judge.
         """
         found = []
+        missing = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response", "swapped": False}
         for contest in self.entries:
             about = {name: value for name, value in about_contest(contest).items() if value is not None}
-            about |= {"id": contest.prompt_id or str(contest.instance)}
-            votes = contest.verdict.votes
-            if not votes:
-                unjudged = {"swapped": False, "judge": None, "sample": 0, "vote": None}
-                found.append({**about, **unjudged, "unscored_reason": "missing_response"})
-            for vote in votes:
-                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._label(contest, vote)}
-                found.append({**about, **cast})
+            about["id"] = contest.prompt_id or str(contest.instance)
+            votes = [
+                {**plain_vote(vote), "swapped": vote.order == (1, 0), "vote": self._label(contest, vote)}
+                for vote in contest.verdict.votes
+            ]
+            found += [{**about, **vote} for vote in votes or [missing]]
         return found
 
     def _label(self, contest: Contest, vote: Vote) -> str | None:
@@ -966,21 +944,6 @@ class WinrateAnalysis(Analysis):
                 "assessment": verdict.assessment,
             }
             yield with_votes(record, [verdict], votes=votes)
-
-
-def _judged_contest(contest: Contest) -> JudgedRow:
-    """Return the side that the verdict prefers, and the side that a person prefers."""
-    sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
-    right = None if contest.gold is None else sides[contest.gold]
-    return JudgedRow(
-        instance=contest.instance,
-        system=None,
-        selected=None if contest.score is None else sides[contest.winner or TIE],
-        score=contest.score,
-        gold_label=right,
-        gold_score=None if right is None else SIDE_SCORES[right],
-        cluster=contest.cluster,
-    )
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}

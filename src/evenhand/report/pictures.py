@@ -14,7 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby, product
 from pathlib import Path
@@ -23,23 +23,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
 
-from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
-from evenhand.judge_reliability.against_people import as_array
-from evenhand.judge_reliability.one_judge import SIDES, Asked, Categories, confidences_of, questions_of
 from evenhand.numbers import (
     Missing,
     format_count,
     format_level,
-    format_number,
     format_percent,
 )
 from evenhand.results.measures import Kind, Measure, Outcomes
 from evenhand.results.render import shortened
 from evenhand.results.results import Results
-from evenhand.statistics.agreement import confusion_matrix
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line
 
@@ -57,9 +51,6 @@ ENDINGS: Final = (".svg", ".png", ".pdf")
 
 MOST_ROWS: Final = 240
 """Rows that a panel shows."""
-
-MOST_ITEMS: Final = 50
-"""Items of a checklist that are shown: of more, those that pass the least."""
 
 MOST_SYSTEMS: Final = 16
 """Systems in a matrix: of more, the best."""
@@ -134,13 +125,11 @@ class Mark(NamedTuple):
         name: The name of the row.
         finding: The number.
         heading: The common heading of several rows; empty for none.
-        stated: A number to compare with, drawn as a grey tick; None for none.
     """
 
     name: str
     finding: Measure
     heading: str = ""
-    stated: float | None = None
 
     @property
     def text(self) -> str:
@@ -166,7 +155,7 @@ class Mark(NamedTuple):
     @property
     def numbers(self) -> list[float]:
         """All finite numbers that stand on the axis."""
-        known = (self.estimate, self.stated, *(self.span or ()))
+        known = (self.estimate, *(self.span or ()))
         return [each for each in known if each is not None and math.isfinite(each)]
 
     def draw(self, axes: Axes, place: int, ends: tuple[float, float]) -> None:
@@ -184,8 +173,6 @@ class Mark(NamedTuple):
         if self.finding.bounds is not None:
             low, high = self.finding.bounds.low, self.finding.bounds.high
             axes.barh(place, high - low, 0.5, low, gid="bounds", **HATCHED)
-        if self.stated is not None:
-            axes.plot(self.stated, place, "|", color=GREY, markersize=9, markeredgewidth=2, gid="stated")
         if self.estimate is not None:
             axes.plot(self.estimate, place, "o", gid="estimate", **POINT)
         axes.text(1.03, place, _in_margin(self.text), **margin)
@@ -432,33 +419,23 @@ def _outcomes(results: Results) -> tuple[Outcomes, ...]:
         return ()
 
 
-def _labelled(results: Results) -> Mapping[str, tuple[Criterion, Sequence[Asked]]]:
-    """Return criterion -> the questions with a label of a person."""
-    found = questions_of(results, VoteRules(), {}, labelled=True)
-    return {each.criterion.name: (each.criterion, each.asked) for each in found}
-
-
 def _of_systems(findings: Findings, name: str) -> list[Measure]:
     """Return the numbers of this name, of one system each or of the whole."""
     return [each for (own, of), each in findings.items() if own == name and len(of) <= 1]
 
 
-_QUESTIONS: Final = Marks("share of the questions, or of the pairs of votes", (), kind="share")
-_CHANGES: Final = Marks("share of those in which it keeps to one place", (), kind="share", reference=0.5)
-_SHARES: Final = Marks("share", (), kind="share")
-_COEFFICIENTS: Final = Marks("coefficient (0 is chance)", (), kind="number", reference=0.0)
-MEASURES: Final[Sequence[tuple[str, Marks, str, str]]] = (
-    ("flips", _QUESTIONS, "positional_bias", "changes with the order"),
-    ("flips", _QUESTIONS, "judge_flip_rate", "each judge's changes with the order"),
-    ("flips", _CHANGES, "first_shown_preference", "chooses what is shown first"),
-    ("agreement", _SHARES, "agreement", "votes that equal the verdict"),
-    ("agreement", _SHARES, "percent_agreement", "judges that agree"),
-    ("agreement", _SHARES, "gold_agreement", "verdicts that equal gold"),
-    ("agreement", _SHARES, "accuracy", "same option selected"),
-    ("agreement", _COEFFICIENTS, "krippendorff_alpha", "Krippendorff's alpha"),
-    ("agreement", _COEFFICIENTS, "cohen_kappa", "Cohen's kappa"),
-)
-"""The kind of picture, the axis, the end of a measure's name, and the phrase that heads it."""
+AGREEMENT: Final[Mapping[str, str]] = {
+    "positional_bias": "verdicts that change with the order",
+    "judge_flip_rate": "verdicts of each judge that change with the order",
+    "first_shown_preference": "choices of what is shown first (0.5 is no preference)",
+    "agreement": "votes that equal the verdict",
+    "percent_agreement": "judges that agree",
+    "gold_agreement": "verdicts that equal gold",
+    "accuracy": "same option selected",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "cohen_kappa": "Cohen's kappa",
+}
+"""The end of a measure's name -> the heading of its rows."""
 
 Drawn = tuple[str, list[Panel], list[str]]
 """The title of a picture, its panels, and what its caption says in addition to intervals, n and unscored votes."""
@@ -536,14 +513,8 @@ def _items(_: Results, findings: Findings) -> Drawn | None:
             rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
     if not rates:
         return None
-    names, notes = list(rates), []
-    if len(names) > MOST_ITEMS:
-        passed = {name: [Mark("", each).estimate for each in own] for name, own in rates.items()}
-        names.sort(key=lambda name: min(math.inf if each is None else each for each in passed[name]))
-        names = names[:MOST_ITEMS]
-        notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
-    rows = [mark for name in names for mark in _score_marks(name, rates[name])]
-    return "Pass rate of each item", [Marks("pass rate", rows)], notes
+    rows = [mark for name, own in rates.items() for mark in _score_marks(name, own)]
+    return "Pass rate of each item", [Marks("pass rate", rows)], []
 
 
 def _levels(results: Results, _: Findings) -> Drawn | None:
@@ -587,72 +558,55 @@ def _join_names(criteria: Sequence[str]) -> str:
     return ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
 
 
-def _panels_by_name(kind: str, findings: Iterable[Measure]) -> Drawn | None:
-    """Return panels of the measures of a kind, without headings under which all is missing."""
-    marks: dict[str, list[Mark]] = {}
-    axes = {axis.label: axis for own, axis, _, _ in MEASURES if own == kind}
-    for each in findings:
-        for own, axis, word, phrase in MEASURES:
-            score, named, rest = f".{each.name}".partition(f".{word}")
-            other = rest and not rest.startswith("_")
-            if own != kind or not named or other or rest.endswith(("p_value", "if_unscored_0", "if_unscored_1")):
-                continue
-            heading = ", ".join(filter(None, (phrase, score.strip("."))))
-            whose = ", ".join(filter(None, (" – ".join(each.of), rest[1:].replace("_vs_", " – "))))
-            marks.setdefault(axis.label, []).append(Mark(whose or heading, each, heading if whose else ""))
-            break
+def _agreement(_: Results, findings: Findings) -> Drawn | None:
+    """Return flips, and the agreement of votes, judges and gold; without headings under which all is missing."""
     panels: list[Panel] = []
-    for label, axis in axes.items():
-        known = {mark.heading for mark in marks.get(label, ()) if mark.numbers}
-        rows = sorted((mark for mark in marks.get(label, ()) if mark.heading in known), key=lambda mark: mark.heading)
-        panels += [replace(axis, rows=rows)] if rows else []
-    title = "Position flips" if kind == "flips" else "Agreement"
-    return (title, panels, []) if panels else None
+    axes: Sequence[tuple[Kind, str, float | None]] = [
+        ("share", "share", None),
+        ("number", "coefficient (0 is chance)", 0.0),
+    ]
+    for kind, label, reference in axes:
+        marks: list[Mark] = []
+        for each in findings.values():
+            for word, phrase in AGREEMENT.items():
+                score, named, rest = f".{each.name}".partition(f".{word}")
+                part = rest and (not rest.startswith("_") or rest.endswith(("if_unscored_0", "if_unscored_1")))
+                if named and not part and each.kind == kind:
+                    heading = ", ".join(filter(None, (phrase, score.strip("."))))
+                    whose = ", ".join(filter(None, (" – ".join(each.of), rest[1:].replace("_vs_", " – "))))
+                    marks.append(Mark(whose or heading, each, heading if whose else ""))
+        known = {mark.heading for mark in marks if mark.numbers}
+        rows = sorted((mark for mark in marks if mark.heading in known), key=lambda mark: mark.heading)
+        panels += [Marks(label, rows, kind=kind, reference=reference)] if rows else []
+    return ("Agreement", panels, []) if panels else None
 
 
-def _gold(results: Results, _findings: Findings) -> Drawn | None:
+def _gold(results: Results, _: Findings) -> Drawn | None:
     """Return matrices of what people say against what was selected, one per set of labels."""
-    systems: Sequence[str] = getattr(results, "systems", ())
-    sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
-    by_labels: dict[tuple[str, ...], tuple[list[str], Categories, list[Asked]]] = {}
-    for name, (criterion, questions) in _labelled(results).items():
-        categories = Categories(criterion, sides)
-        names, _, own = by_labels.setdefault(categories.scale.labels, ([], categories, []))
-        names.append(name)
-        own += questions
+    counts: dict[tuple[str, ...], Counter[tuple[str, str]]] = {}
+    criteria: dict[tuple[str, ...], dict[str, None]] = {}
+    systems = getattr(results, "systems", ())
+    for asked in results.asked():
+        if asked.gold is None or not asked.verdict.votes:
+            continue
+        labels, meant = asked.options, asked.options
+        if asked.compares:
+            labels = (*(systems if len(systems) == 2 else ("first", "second")), "tie")
+            meant = asked.judged if len(systems) == 2 else labels
+        names = dict(zip(map(str.casefold, asked.judged if asked.compares else labels), meant, strict=False))
+        people = names.get(asked.gold.casefold(), "tie")
+        selected = NO_VERDICT if asked.selected is None else names.get(asked.selected.casefold(), "tie")
+        counts.setdefault(labels, Counter())[people, selected] += 1
+        criteria.setdefault(labels, {})[asked.criterion] = None
     panels: list[Panel] = []
-    for labels, (names, categories, own) in by_labels.items():
-        people = as_array(question.label for question in own)
-        judged = as_array(categories.of_verdict(question.verdict) for question in own)
-        counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row holds unlabelled questions
-        texts = [[format_count(count) for count in row] for row in counts]
+    for labels, found in counts.items():
         columns = (*labels, NO_VERDICT)
-        panels.append(Matrix(_join_names(names), labels, columns, _row_shares(counts), texts, "verdicts", "people"))
+        grid = [[found[row, column] for column in columns] for row in labels]
+        texts = [[format_count(count) for count in row] for row in grid]
+        title = _join_names(list(criteria[labels]))
+        panels.append(Matrix(title, labels, columns, _row_shares(grid), texts, "verdicts", "people"))
     note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
     return ("Verdicts against gold", panels, [note]) if panels else None
-
-
-def _calibration(results: Results, _: Findings) -> Drawn | None:
-    """Return how often people say the same as votes of each stated probability."""
-    labelled, level = _labelled(results), results.parameters["level"]
-    panels: list[Panel] = []
-    notes = ["Of what is said with a probability of 80 % (the grey tick), gold should confirm 80 %."]
-    for name, (criterion, asked) in labelled.items():
-        found = confidences_of(asked, Categories(criterion), level=level)
-        if isinstance(found, Missing):
-            continue
-        rows = [
-            Mark(
-                f"{format_number(each.mean_confidence)} (n = {format_count(each.n)})",
-                Measure(name, (), each.accuracy, "score", each.n),
-                stated=each.mean_confidence,
-            )
-            for each in found.bins
-        ]
-        panels.append(Marks("share that gold confirms", rows, title=f"{name}, by the probability stated"))
-        error = format_number(found.expected_calibration_error)
-        notes.append(f"{name}: {format_count(found.n, 'vote')}, calibration error {error}.")
-    return ("Calibration against gold", panels, notes) if panels else None
 
 
 KINDS: Final[Mapping[str, Callable[[Results, Findings], Drawn | None]]] = {
@@ -661,10 +615,8 @@ KINDS: Final[Mapping[str, Callable[[Results, Findings], Drawn | None]]] = {
     "matrix": _matrix,
     "items": _items,
     "levels": _levels,
-    "flips": lambda _, findings: _panels_by_name("flips", findings.values()),
-    "agreement": lambda _, findings: _panels_by_name("agreement", findings.values()),
+    "agreement": _agreement,
     "gold": _gold,
-    "calibration": _calibration,
 }
 """The kinds of pictures, in the order in which they are shown."""
 
@@ -719,8 +671,8 @@ def plot(results: Results, kind: str | None = None, path: str | Path | None = No
 
     Args:
         results: A result of any kind.
-        kind: ``scores``, ``winrates``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
-            ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
+        kind: ``scores``, ``winrates``, ``matrix``, ``items``, ``levels``, ``agreement`` or
+            ``gold``, as far as this result has it; by default the first that it has.
         path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
 
     Returns:

@@ -40,7 +40,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import IntArray, VoteColumns
+from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.votes import Usage, Verdict
@@ -489,13 +489,14 @@ class UnscoredCounts:
             rows: The row of the data that each question is about.
         """
         unscored = votes.asked & ~votes.answered
+        counts = np.bincount(votes.reason[unscored] + 1, minlength=len(REASONS) + 1)[1:].tolist()
         return cls(
             votes=int(votes.asked.sum()),
             unscored_votes=int(unscored.sum()),
             rows=len(np.unique(np.asarray(rows)[votes.question[unscored]])),
             verdicts=votes.n,
             unscored_verdicts=int((votes.per_question(votes.answered) == 0).sum()),
-            reasons=MappingProxyType(votes.reasons_of(unscored)),
+            reasons=MappingProxyType({name: n for name, n in sorted(zip(REASONS, counts, strict=True)) if n}),
         )
 
     @property

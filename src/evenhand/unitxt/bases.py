@@ -7,6 +7,7 @@ Importing unitxt reseeds Python's global random generator; its state is put back
 import os
 import random
 import re
+import sys
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
@@ -274,3 +275,11 @@ def own_words(error: BaseException) -> str:
 
 
 __all__ = ["Maybe"]  # to type checkers, imported names are private to a module unless they are listed
+
+
+def evaluate_recipes(arguments: Collection[str]) -> None:
+    """Run unitxt's own command line with these arguments."""
+    from unitxt.evaluate_cli import main  # noqa: PLC0415 - only ``evenhand unitxt`` runs it
+
+    sys.argv = ["evenhand unitxt", *arguments]
+    main()
