@@ -15,7 +15,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import PARQUET_HEADER, IdentifiedRows, check_types, read_rows, rows_known
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import OnDisk, header_of, read, read_columns

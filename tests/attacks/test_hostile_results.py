@@ -12,7 +12,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import PARQUET_HEADER
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import PART, header_of

@@ -765,11 +765,6 @@ class ChecklistAnalysis(Analysis):
         return self.entries
 
     @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
     def checklists(self) -> tuple[Checklist, ...]:
         """The checklists as they were asked; one unless each row had its own."""
         return tuple(map(Checklist.model_validate, self.header["checklists"]))

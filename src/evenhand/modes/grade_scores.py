@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation.verdict import most_frequent_reason
-from evenhand.criteria import Criterion, fold_label
+from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import CHOICE_PROMPTS, ChoiceMode, choice_question
 from evenhand.modes.mode import Subject, VoteCells, one_criterion
@@ -569,11 +569,6 @@ class GradeAnalysis(Analysis):
     def instances(self) -> tuple[GradedInstance, ...]:
         """The entries, ordered by prompt, by run (without the unrelated option first), and by row."""
         return self.entries
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion by which a candidate is the best."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:

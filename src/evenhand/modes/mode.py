@@ -350,7 +350,8 @@ class Mode(ABC, Generic[Result]):
         asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
-        return {**by, "fingerprint": fingerprint(judges, asked, examples, subjects)}
+        shown = ((subject.instance, subject.texts, subject.contexts) for subject in subjects)
+        return {**by, "fingerprint": fingerprint(judges, asked, examples, shown)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
         """Judge each subject and return its result."""

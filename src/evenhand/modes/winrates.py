@@ -685,16 +685,6 @@ class WinrateAnalysis(Analysis):
         return self.entries
 
     @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the comparisons."""
-        return Criterion.model_validate(self.header["criterion"])
-
-    @cached_property
     def summary(self) -> ContestSummary:
         """Winrates under the reduction, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
