@@ -663,14 +663,9 @@ def _criterion(sample: Paired) -> str:
     return ": ".join(filter(None, sample.what))
 
 
-def _bounds(bounds: tuple[float, float], scores: FloatArray) -> tuple[float, float]:
-    """Return the bounds of the scores, extended to scores that a penalty moves beyond them."""
-    return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
-
-
 def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupScore:
-    judged, bounds = sample.judged, _bounds(sample.bounds, sample.judged)
-    score = mean_intervals(judged, level=over.over(sample.judge.clusters), bounds=bounds)[0] if len(judged) else None
+    judged, level = sample.judged, over.over(sample.judge.clusters)
+    score = mean_intervals(judged, level=level, bounds=sample.bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
     if design is not None:
         none = Missing("no row of the group is labelled")
@@ -702,9 +697,8 @@ def _pairs(samples: Sequence[Paired], over: IntervalLevel, *, contests: bool) ->
 
     def difference(one: Paired, second: str, score: str, places: IntArray, theirs: FloatArray) -> PairedDifference:
         scores = np.column_stack([one.judged[places], theirs])
-        level, bounds = over.over([one.judge.clusters[place] for place in places]), _bounds(one.bounds, scores)
-        systems = (one.judge.system, second)
-        return paired_differences(scores, level=level, bounds=bounds, systems=systems, score=score)[0]
+        level, systems = over.over([one.judge.clusters[place] for place in places]), (one.judge.system, second)
+        return paired_differences(scores, level=level, bounds=one.bounds, systems=systems, score=score)[0]
 
     for one, other in combinations(samples, 2):
         if not contests and one.what == other.what and one.judge.system != other.judge.system:
