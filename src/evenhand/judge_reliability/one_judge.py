@@ -685,15 +685,7 @@ def verbosity(
         ties="davidson" if 0.5 in scores else "half",
         level=IntervalLevel.of(level).over([meeting.together for meeting in meetings]),
     )
-    if found.reason is None:
-        return found
-    decided = [
-        (score == 1.0) == (lengths[0] > lengths[1])
-        for _, score, lengths, *_ in meetings
-        if score in {0.0, 1.0} and lengths[0] != lengths[1]
-    ]
-    often = f"{format_count(sum(decided))} of {format_count(len(decided), 'time')}"
-    return Missing(found.reason + (f"; the longer response wins {often}" if decided and not given_people else ""))
+    return found if found.reason is None else Missing(found.reason)
 
 
 def _meetings(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
