@@ -239,6 +239,7 @@ class GradeMode(ChoiceMode[Runs]):
 
     kind: ClassVar = "grade_scores"
     function: ClassVar = "grade_scores"
+    saved_as: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
@@ -274,11 +275,6 @@ class GradeMode(ChoiceMode[Runs]):
             gradings=gradings,
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
         )
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criterion."""
