@@ -234,9 +234,9 @@ class Analysis:
             "parameters": {**self.parameters, "judges": ["people"], "scoring": "selected", "grid": grid},
         }
 
-    def criterion_of(self, cell: Cell) -> Criterion:
+    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - of other kinds
         """Return the criterion whose options were offered in a cell, as people are offered them."""
-        raise NotImplementedError
+        return self.criterion
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
