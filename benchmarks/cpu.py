@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 import evenhand
 from benchmarks.throughput import Body, openai_compatible, run_bare_aiohttp
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.judges import Judge
 from tests.support.server import JudgeServerProcess
 

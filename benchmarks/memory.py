@@ -31,9 +31,9 @@ os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 import pyarrow.parquet
 
 import evenhand
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.base import Request
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.result_methods import Results
 from evenhand.votes import Completion
 

@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.cli.app import command_line
 from evenhand.cli.result_verbs import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 
 ROWS = [{"id": f"p{n}", "judge": ["yes", "no"][n % 2], "answer": "It is long enough to be cut here"} for n in range(4)]
 LABELS = [{"id": f"p{n}", "label": "yes" if n else None} for n in range(3)]

@@ -13,7 +13,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.free_engines import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     DataClassificationError,

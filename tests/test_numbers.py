@@ -23,7 +23,7 @@ from evenhand.statistics import Interval, ratio_intervals
 
 SOURCES = Path(numbers.__file__).parent
 ANY = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e6, max_value=1e6)
-TEXTS_FOR_THE_JUDGE = {"engines/baseline.py", "engines/simulated.py"}
+TEXTS_FOR_THE_JUDGE = {"engines/free_engines.py"}
 """What these judges write as their reply is no report: its form is part of recorded runs."""
 
 

@@ -1,8 +1,8 @@
 """assert_judged of one response and of a result: what does not hold is said as pytest says it."""
 
 import re
-from dataclasses import dataclass
 from importlib.metadata import entry_points
+from types import SimpleNamespace
 
 import pytest
 
@@ -156,25 +156,16 @@ def test_what_changed_between_two_runs_is_asserted_too(mixed):
         assert_judged(mixed.compare(mixed), "is_it_rude.change >= 0.1")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What a judge returns for one response."""
-
-    score: float | None
-    label: str | None = None
-    reason: str | None = None
-    unscored_reason: str | None = None
-
-
 class Judge:
     """A judge of one response: a score by its length, and none where there is no text."""
 
     def run(self, *, response, context=None):
-        if not response:
-            return Verdict(None, unscored_reason="missing_response")
         words = len(response.split())
-        return Verdict(
-            min(words, 10) / 10, "long" if words > 5 else "short", f"{context or 'It'} has {words} words.\x1b[31m"
+        return SimpleNamespace(
+            score=min(words, 10) / 10 if words else None,
+            label="long" if words > 5 else "short",
+            reason=f"{context or 'It'} has {words} words.\x1b[31m",
+            unscored_reason=None if words else "missing_response",
         )
 
 

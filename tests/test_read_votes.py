@@ -12,7 +12,7 @@ import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.golden.runs import recipe

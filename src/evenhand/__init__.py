@@ -9,7 +9,7 @@ from importlib import import_module
 from evenhand.version import __version__ as __version__
 
 _HOMES = {
-    "BaselineEngine": "evenhand.engines.baseline",
+    "BaselineEngine": "evenhand.engines.free_engines",
     "BestOfJudge": "evenhand.metrics.judge_metrics",
     "Checklist": "evenhand.criteria",
     "ChecklistItem": "evenhand.criteria",
@@ -33,7 +33,7 @@ _HOMES = {
     "Results": "evenhand.results.results",
     "Rubric": "evenhand.criteria",
     "RubricJudge": "evenhand.metrics.judge_metrics",
-    "SimulatedEngine": "evenhand.engines.simulated",
+    "SimulatedEngine": "evenhand.engines.free_engines",
     "Subject": "evenhand.modes.mode",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",

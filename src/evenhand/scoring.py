@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.numbers import Missing, format_percent
 from evenhand.results.measures import UnscoredCounts, known, measure
 from evenhand.results.notes import Spending
-from evenhand.results.vote_columns import VerdictColumns, VoteColumns
+from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import (
@@ -170,7 +170,7 @@ def summarize(
         score_if_unscored_0=_mean(limits[:, 0]),
         score_if_unscored_1=_mean(limits[:, 1]),
         unscored_bounds=None
-        if score is None and columns.no_value.any()
+        if score is None and (columns.reason == REASONS.index("no_value")).any()
         else unscored_bounds(score, columns.unscored_limits(given), level=level, bounds=bounds),
         **measures,
     )

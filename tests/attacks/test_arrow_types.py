@@ -14,9 +14,8 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER, check_types
-from evenhand.data.rows import IdentifiedRows, read_rows, rows_known
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.data.rows import PARQUET_HEADER, IdentifiedRows, check_types, read_rows, rows_known
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import OnDisk, header_of, read, read_columns

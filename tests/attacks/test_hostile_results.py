@@ -11,8 +11,8 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.data.rows import PARQUET_HEADER
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import PART, header_of

@@ -9,8 +9,8 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.journal import Journal
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
 from evenhand.files import written_whole
 from evenhand.functions import judge

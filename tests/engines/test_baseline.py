@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from evenhand.engines.baseline import (
+from evenhand.engines.calls import Calls
+from evenhand.engines.free_engines import (
     BaselineEngine,
     TextStatistics,
     choose_option,
     quality,
 )
-from evenhand.engines.calls import Calls
 from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, comparison_criterion
 from tests.support.shared import shared_path

@@ -9,12 +9,11 @@ import unitxt
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines import calls
 from evenhand.engines.base import SheetItem
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
 from evenhand.engines.journal import Journal
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.names import as_judge
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes

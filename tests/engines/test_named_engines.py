@@ -59,7 +59,7 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
     fields = {
         "litellm": "[model=openai/m,stop=[END,Stop now],extra={top_k=1,b=[1.5,None]},temperature=1e-5]",
         "openai_compatible": "[base_url=http://localhost:1,model=m,batch=True,patience=0]",
-        "simulated": "[position_preference=-0.5,quality_by_response={a=0.5,b=1},seed=3]",
+        "simulated": "[position_preference=-0.5,quality={a=0.5,b=1},seed=3]",
     }.get(identifier.rpartition(".")[2], "")
     evenhand.register()
     assert fetch_artifact(identifier + fields)[0].value == engine_of(identifier + fields)

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import read_sheet
 from evenhand.question import Question

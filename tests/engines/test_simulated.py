@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.calls import Calls
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion

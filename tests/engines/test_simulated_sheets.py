@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evenhand.engines.base import Request
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.judging.conversation import one_step_schema
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import match_closest_option

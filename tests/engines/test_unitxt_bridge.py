@@ -9,7 +9,7 @@ import unitxt
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.free_engines import BaselineEngine
 from evenhand.engines.names import as_judge
 from evenhand.errors import (
     ArtifactError,

@@ -15,7 +15,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.demo import load_demo_checklist, load_rows
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 
 Run = Callable[[], Any]
 

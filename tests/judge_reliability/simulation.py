@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import binomtest
 
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
 

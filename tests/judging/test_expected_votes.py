@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
 from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask
 from evenhand.options import RunOptions

@@ -21,9 +21,8 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, SheetLabels, drawn_rows, page, table
+from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, SheetLabels, drawn_rows, page
 from evenhand.labels.people import LabelsOfOtherRowsWarning, paired, read_gold
-from evenhand.unitxt.loading import UndefinedScoreWarning
 from tests.support import browser
 
 TAGS = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
@@ -182,10 +181,6 @@ def test_the_draw_is_read_as_it_was_and_a_seed_gives_the_same_sheet(judged, shee
     assert "1 row without a response" in str(judged.filter(criterion="good").to_label(5, data=ROWS))
 
 
-def votes_of(results: Any) -> dict[Any, set[Any]]:
-    return {results.question_name(cell): {vote.selected_label for vote in cell.votes} for cell in results.cells()}
-
-
 def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
     rubric = Rubric(name="all", criteria=(GOOD, DEPTH.model_copy(update={"weight": 2.0})))
     items = Checklist(name="list", items=({"question": "Is it short?"}, {"question": "Is it kind?"}))  # type: ignore[arg-type] # as users write it
@@ -266,21 +261,6 @@ def test_a_draw_is_not_written_over_that_of_another_sheet(judged, sheet, tmp_pat
     with pytest.raises(InvalidInputError, match=rf"is the draw of another sheet, '{sheet.draw.id}'"):
         judged.to_label(5, data=ROWS).save(tmp_path / "sheet.csv")
     assert not (tmp_path / "sheet.csv").exists()
-
-
-def test_an_option_of_the_criterion_is_not_the_answer_that_a_sheet_adds(tmp_path):
-    options = [evenhand.Option(label=label) for label in ("red", "blue", "I cannot  tell")]
-    colour = evenhand.Criterion(name="colour", description="Which?", options=options, scale="nominal")
-    with pytest.warns(UndefinedScoreWarning):
-        coloured = judge(colour)
-    sheet = coloured.to_label(12, data=ROWS, design="by_verdict")
-    said = votes_of(coloured)
-    assert {each.stratum for each in sheet.draw.questions} == {"red", "blue", "I cannot  tell"}
-    assert all({each.stratum} == said[each.name] for each in sheet.draw.questions)
-    asked = sheet.draw.questions[0].id
-    labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", {asked: "I cannot  tell"}), draw=sheet)
-    assert ([each.value for each in labels.entries], labels.cannot_tell) == (["I cannot  tell"], 0)
-    assert {row["options"] for row in csv.DictReader(io.StringIO(table(sheet)))} == {"red | blue | I cannot  tell"}
 
 
 def test_several_people_and_how_far_they_agree(judged, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import binomtest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.labels.correct import ALL
 from evenhand.statistics import mean_intervals

@@ -126,7 +126,7 @@ def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
     )
 
 
-def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_nothing() -> None:
+def test_people_who_are_divided_on_a_pair_find_a_tie() -> None:
     engine = evenhand.SimulatedEngine()
     compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)
     said = [(0, "alder", "ann"), (0, "birch", "bo"), (1, "birch", "ann"), (1, "tie", "bo")]
@@ -134,17 +134,6 @@ def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_
     found = by_name(paired(compared, labels))
     assert values(found["alder", "clarity"]) == [0.5, 0.25, None, None]
     assert values(found["birch", "clarity"]) == [0.5, 0.75, None, None]
-    tone = evenhand.Criterion(
-        name="tone",
-        description="Which tone?",
-        scale="nominal",
-        options=[evenhand.Option(label="warm"), evenhand.Option(label="cold")],
-    )
-    with pytest.warns(UserWarning, match="gives no value"):
-        named = evenhand.judge(ROWS, tone, engine, response_fields="alder", **_HOW)
-    split = [{"id": 0, "label": "warm", "annotator": "ann"}, {"id": 0, "label": "cold", "annotator": "bo"}]
-    (alone,) = paired(named, read_gold(named, split))
-    assert (values(alone), alone.averaged, alone.undecided) == ([None] * 4, 0, 1)
 
 
 def test_probabilities_travel_with_the_labels(judged: Any) -> None:

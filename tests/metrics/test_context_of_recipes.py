@@ -10,7 +10,7 @@ from unitxt.llm_as_judge import LLMJudgeDirect, LLMJudgePairwise
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.data.fields import LeftOutContextWarning
 from evenhand.data.plain import context_mapping
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.free_engines import BaselineEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.judge_metrics import BestOfJudge, ChecklistJudge, DirectJudge, PairwiseJudge, RubricJudge
 from evenhand.question import comparison_criterion

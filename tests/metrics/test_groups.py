@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import (
     BestOfJudge,

@@ -13,7 +13,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level

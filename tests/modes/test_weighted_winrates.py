@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems

@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand import winrates
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses

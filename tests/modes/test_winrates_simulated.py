@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from evenhand import winrates
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.question import comparison_criterion
 
 ADVANTAGE = float(logit(0.7))

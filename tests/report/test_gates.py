@@ -99,12 +99,6 @@ def test_what_holds(condition, holds):
     assert checked(condition).holds is holds
 
 
-def test_a_mean_that_is_a_last_digit_off_is_what_it_is():
-    found = results_of(Measure("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
-    report = check(found, ["relevance <= 0.3", "relevance == 0.3", "relevance > 0.3"])
-    assert [each.holds for each in report.conditions] == [True, True, False]
-
-
 def test_a_name_that_several_systems_have_is_refused_with_the_full_names():
     with pytest.raises(InvalidInputError) as refused:
         checked("relevance.low >= 0.7")
@@ -287,9 +281,7 @@ def test_json_has_every_finding_and_condition_and_what_made_them(summarized):
     nothing = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] != ["new"])
     assert nothing["value"]["reason"]
     assert [nothing["bounds"][name] for name in ("low", "high", "share")] == [0.0, 1.0, 1.0]
-    named = ("votes", "unscored_votes", "rows", "verdicts", "unscored_verdicts")
-    assert [nothing["unscored"][name] for name in named] == [12, 12, 6, 6, 6]
-    assert [said["unscored"][name] for name in named] == [24, 12, 6, 12, 6]
+    assert [said["unscored"][name] for name in ("votes", "unscored_votes", "rows")] == [24, 12, 6]
     assert "ids" not in said["parameters"]
     assert said["fingerprint"]["judges"] == ["scripted"]
 

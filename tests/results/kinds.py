@@ -4,7 +4,7 @@ from functools import cache
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.modes.best_of import BestOfMode
 
 RELEVANCE = "criteria.evenhand.direct.relevance"

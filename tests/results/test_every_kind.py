@@ -8,7 +8,7 @@ import pytest
 from pyarrow.parquet import read_schema
 
 import evenhand
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import PARQUET_HEADER
 from evenhand.errors import InvalidInputError
 from tests.results.kinds import REVIEWED, whole_of
 

@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.by_name import open as open_results
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.prompts import whole_source
 from tests.golden.runs import QUIET
 

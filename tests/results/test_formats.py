@@ -9,7 +9,7 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, JournalError
 from tests.engines.test_journal_tools import row_of

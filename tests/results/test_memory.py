@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.functions import judge
 
 ROWS = 120

@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, judge, winrates
 from evenhand.numbers import Missing

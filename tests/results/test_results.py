@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_table

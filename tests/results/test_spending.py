@@ -7,9 +7,9 @@ import pytest
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replies import MOST_TOKENS
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run

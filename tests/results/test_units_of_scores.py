@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Option, Rubric
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import plain
 

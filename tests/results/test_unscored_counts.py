@@ -9,7 +9,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.votes import Vote
 from tests.support.checklists import sheet
 from tests.support.judges import ScriptedJudge

@@ -96,24 +96,6 @@ def test_the_robust_standard_error_by_hand():
     assert interval.high - interval.estimate == pytest.approx(quantile * error, rel=1e-6)
 
 
-def test_which_response_is_named_first_does_not_matter():
-    generator = np.random.default_rng(1)
-    score, lengths, quality, shown = draw(generator, 120, 0.5, spread=1, tie=0.4)
-    turn = generator.random(120) < 0.5
-    for ties in ("half", "davidson"):
-        plain = verbosity_slope(score, lengths, quality_difference=quality, shown_first=shown, ties=ties)
-        turned = verbosity_slope(
-            np.where(turn, 1 - score, score),
-            np.where(turn[:, None], lengths[:, ::-1], lengths),
-            quality_difference=np.where(turn, -quality, quality),
-            shown_first=np.where(turn, -shown, shown),
-            ties=ties,
-        )
-        for limit in ("low", "estimate", "high"):
-            expected = getattr(plain.slope, limit)
-            assert getattr(turned.slope, limit) == pytest.approx(expected, abs=1e-5)
-
-
 @pytest.mark.parametrize(
     ("score", "lengths", "reason"),
     [

@@ -58,28 +58,18 @@ def different(first, second, adjusted):
     return PairComparison(first, second, 1, None, None, None, DifferenceTest(0.0, adjusted, "exact", 1))
 
 
-class TestGroups:
-    def test_overlapping_groups(self):
-        # a ~ b, b ~ c, but a is above c; d is below all
-        told_apart = {("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
-        pairs = [different(*pair, 0.01 if pair in told_apart else 0.5) for pair in combinations("abcd", 2)]
-        assert indistinguishable_groups(pairs, "abcd") == (("a", "b"), ("b", "c"), ("d",))
-        assert indistinguishable_groups(pairs, "dcba") == (("d",), ("c", "b"), ("b", "a"))
-
-    @settings(max_examples=30, deadline=None)
-    @given(
-        st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.booleans(), min_size=15, max_size=15)))
-    )
-    def test_they_are_the_maximal_sets_without_a_difference(self, drawn):
-        size, apart = drawn
-        systems = [f"s{i}" for i in range(size)]
-        edges = dict(zip(combinations(systems, 2), apart, strict=False))
-        pairs = [different(*pair, 0.01 if told else 1.0) for pair, told in edges.items()]
-        alike = [
-            set(group)
-            for n in range(1, size + 1)
-            for group in combinations(systems, n)
-            if not any(edges[pair] for pair in combinations(group, 2))
-        ]
-        maximal = {tuple(sorted(group)) for group in alike if not any(group < other for other in alike)}
-        assert set(indistinguishable_groups(pairs, systems)) == maximal
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.booleans(), min_size=15, max_size=15))))
+def test_groups_are_the_maximal_sets_without_a_difference(drawn):
+    size, apart = drawn
+    systems = [f"s{i}" for i in range(size)]
+    edges = dict(zip(combinations(systems, 2), apart, strict=False))
+    pairs = [different(*pair, 0.01 if told else 1.0) for pair, told in edges.items()]
+    alike = [
+        set(group)
+        for n in range(1, size + 1)
+        for group in combinations(systems, n)
+        if not any(edges[pair] for pair in combinations(group, 2))
+    ]
+    maximal = {tuple(sorted(group)) for group in alike if not any(group < other for other in alike)}
+    assert set(indistinguishable_groups(pairs, systems)) == maximal

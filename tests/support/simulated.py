@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.engines.base import Request
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.remote import RemoteJudge
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.votes import Completion
 from tests.support.server import Reply
 

@@ -1,40 +1,515 @@
-"""Rows of data from all sources of users, and the responses of several systems in the rows.
+"""Rows of data from all sources of users.
 
-Rows are those of a Hugging Face data set, a data frame, an Arrow table, a list or a file. The responses to a prompt are
-one instance's predictions, or stand in wide data (one column per system) or long data (one row per response).
+Rows are those of a Hugging Face data set, a data frame, an Arrow table, a list, or files: JSON lines, JSON, CSV,
+Parquet, logs of inspect_ai, and data sets that Hugging Face's library saved. Files are read a part at a time: JSON
+lines and CSV line by line, Parquet batch by batch.
+
+A library may register extension types with pyarrow whose values run code when they are read, as Ray's
+``ray.data.arrow_pickled_object`` is unpickled, and pyarrow calls a registered type as soon as it opens a file. So the
+names of the types are read before pyarrow sees them, and only Arrow's own types are accepted.
+
+Source: https://arrow.apache.org/docs/format/CanonicalExtensions.html.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+import binascii
+import csv
+import errno
+import glob
+import gzip
+import io
+import json
+import os
+import sys
+import zlib
+from base64 import b64decode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard, cast
 
 import pyarrow
+import pyarrow.compute as pc
+import pyarrow.parquet
 
-from evenhand.data.fields import cell_name, classifications_of, field_of, name_in, name_of, text_of
-from evenhand.data.formats.logs import rows_of_log
-from evenhand.data.plain import briefly, is_of, parse_cell
-from evenhand.data.row_files import (
-    SUFFIXES,
-    check_columns,
-    check_saved_set,
-    check_types,
-    files_named,
-    rows_in_file,
-    rows_of_file,
-)
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.question import Classifications
-from evenhand.votes import is_missing
+from evenhand.data.fields import name_in
+from evenhand.data.formats.logs import inspect_rows, is_inspect_log, rows_of_log
+from evenhand.data.formats.rubrics import data_set_rows, is_data_set
+from evenhand.data.plain import is_of, parse_json_value, unique_keys
+from evenhand.errors import InvalidInputError
+from evenhand.files import MOST_PIPED_BYTES, check_growth, expanded, is_opened, open_file
 
 if TYPE_CHECKING:
     import datasets
 
 Row = Mapping[str, Any]
+
+SUFFIXES: Final = (".jsonl", ".json", ".csv", ".parquet")
+"""The endings of files of rows; all but the last may have ``.gz`` behind it."""
+
+OWN_TYPES: Final = frozenset(
+    {"arrow.bool8", "arrow.fixed_shape_tensor", "arrow.json", "arrow.opaque", "arrow.parquet.variant"}
+    | {"arrow.timestamp_with_offset", "arrow.uuid", "arrow.variable_shape_tensor"}
+)
+"""The accepted extension types: not ``arrow.py_extension_type``, which holds a pickle."""
+
+PARQUET_HEADER: Final = b"evenhand"
+"""The key in the metadata of a Parquet file under which a saved result has its header."""
+
+_MAGIC: Final = b"PAR1"
+_PART: Final = 1024**2
+_VALUE_BYTES: Final = 8
+_NAME: Final = b"ARROW:extension:name"
+_HIDDEN_NAME: Final = b"ARROW:extension:NAME"
+_SCHEMA: Final = b"ARROW:schema"
+_HIDDEN_SCHEMA: Final = b"ARROW:SCHEMA"
+
+
+def check_types(schema: pyarrow.Schema, where: str) -> None:
+    """Check that a schema has no extension type but Arrow's own, nested ones included.
+
+    Raises:
+        InvalidInputError: If it has.
+    """
+    for field in schema:
+        for name in _extension_names([field]):
+            if name not in OWN_TYPES:
+                raise InvalidInputError(
+                    f"the column {field.name!r} of {where} has the extension type {name!r}, whose values may run code "
+                    "when they are read: only Arrow's own types are accepted. Store the column as text or numbers, or "
+                    "leave it out"
+                )
+
+
+def _extension_names(fields: Iterable[pyarrow.Field]) -> Iterator[str]:
+    for field in fields:
+        for key in (_NAME, _HIDDEN_NAME):
+            if key in (field.metadata or {}):
+                yield field.metadata[key].decode("utf-8", "replace")
+        yield from _names_in(field.type)
+
+
+def _names_in(kind: pyarrow.DataType) -> Iterator[str]:
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        yield kind.extension_name
+        yield from _names_in(kind.storage_type)
+    elif pyarrow.types.is_dictionary(kind) or pyarrow.types.is_run_end_encoded(kind):
+        yield from _names_in(kind.value_type)
+    else:
+        yield from _extension_names(kind.field(place) for place in range(kind.num_fields))
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """Open a Parquet file whose types are checked.
+
+    Raises:
+        InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
+        OSError: If it cannot be read.
+    """
+    with open_file(path) as opened:
+        try:
+            yield parquet_file(opened, path)
+        except pyarrow.ArrowException as error:
+            raise _not_parquet(path, error) from error
+
+
+def _not_parquet(path: Path, error: object) -> InvalidInputError:
+    return InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one: {error}")
+
+
+def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarrow.parquet.ParquetFile:  # noqa: ANN401 - a file of Python's or pyarrow's
+    """Return the Parquet file that a source holds, after its types were checked.
+
+    Args:
+        source: An open file.
+        path: Its name, for messages.
+        texts_once: Read columns of texts as dictionaries, for :func:`bounded_table`.
+
+    Raises:
+        InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
+    """
+    try:
+        held = _read_footer(source, path)
+        texts = [each.path for each in held.schema if each.physical_type == "BYTE_ARRAY"] if texts_once else None
+        file = pyarrow.parquet.ParquetFile(source, buffer_size=_PART, read_dictionary=texts)
+        check_types(file.schema_arrow, repr(str(path)))
+    except (pyarrow.ArrowException, binascii.Error) as error:
+        raise _not_parquet(path, error) from error
+    return file
+
+
+def bounded_table(
+    file: pyarrow.parquet.ParquetFile, size: int, names: Collection[str], *, group: int | None = None
+) -> pyarrow.Table:
+    """Return columns of a file opened with ``texts_once``, whose values cannot fill the memory.
+
+    A text that fills a page may stand in a million rows; so it is held once until the length of all is known.
+
+    Args:
+        file: The file.
+        size: Its bytes.
+        names: Which columns.
+        group: The row group to read; all by default.
+
+    Raises:
+        OSError: If the values would be far larger than the file.
+    """
+    held = file.metadata
+    groups = [held.row_group(each) for each in (range(held.num_row_groups) if group is None else [group])]
+    chunks = [each.column(place) for each in groups for place in range(each.num_columns)]
+    chosen = [each for each in chunks if each.path_in_schema.partition(".")[0] in names]
+    check_growth(size, sum(max(_VALUE_BYTES * each.num_values, each.total_uncompressed_size) for each in chosen))
+    ordered = [name for name in file.schema_arrow.names if name in names]
+    table = file.read(ordered) if group is None else file.read_row_group(group, ordered)
+    grown, columns = 0, []
+    for column in table.columns:
+        if pyarrow.types.is_dictionary(column.type):
+            for chunk in column.chunks:
+                grown += pc.sum(pc.take(pc.binary_length(chunk.dictionary), chunk.indices)).as_py() or 0
+            check_growth(size, grown)
+            column = column.cast(column.type.value_type)  # noqa: PLW2901 - as a file without dictionaries has it
+        columns.append(column)
+    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+
+
+def _read_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  # noqa: ANN401 - as above
+    """Read a footer with pyarrow's keys hidden, so that no registered type is called, and check its types.
+
+    Raises:
+        InvalidInputError: If it is not a footer, or names extension types that are not Arrow's own.
+    """
+    opened.seek(0, os.SEEK_END)
+    size = opened.tell()
+    opened.seek(max(0, size - 8))
+    end = opened.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or length > size - 12:
+        raise _not_parquet(path, "it has no footer")
+    opened.seek(size - 8 - length)
+    footer = opened.read(length).replace(_SCHEMA, _HIDDEN_SCHEMA)
+    opened.seek(0)
+    held = pyarrow.parquet.read_metadata(pyarrow.BufferReader(_MAGIC + footer + end))
+    written = (held.metadata or {}).get(_HIDDEN_SCHEMA)
+    if written is not None:
+        check_types(_schema_of(pyarrow.BufferReader(b64decode(written)), path), repr(str(path)))
+    return held
+
+
+def _schema_of(source: Any, path: Path) -> pyarrow.Schema:  # noqa: ANN401 - pyarrow's files
+    """Read the schema at the start of Arrow's stream format, with the names of extension types as mere metadata."""
+    try:
+        message = pyarrow.ipc.read_message(source).serialize().to_pybytes()
+        return pyarrow.ipc.read_schema(pyarrow.py_buffer(message.replace(_NAME, _HIDDEN_NAME)))
+    except (pyarrow.ArrowException, EOFError) as error:
+        raise InvalidInputError(f"{str(path)!r} does not begin with an Arrow schema: {error}") from error
+
+
+def check_saved_set(folder: Path) -> None:
+    """Check the types of every Arrow file that the folder of a saved data set, or of its splits, names.
+
+    Raises:
+        InvalidInputError: If one is not Arrow's own, or the folder names files that are not in it.
+        OSError: If a file cannot be read.
+    """
+    splits = folder / "dataset_dict.json"
+    folders = [folder / _plain_name(each) for each in _json_of(splits)["splits"]] if splits.exists() else [folder]
+    for held in folders:
+        said = _json_of(held / "state.json")
+        for key in ("_data_files", "_indices_data_files", "_indices_files"):
+            for each in said.get(key) or ():
+                file = held / _plain_name(each["filename"])
+                with pyarrow.OSFile(str(file)) as source:
+                    check_types(_schema_of(source, file), repr(str(file)))
+
+
+def _json_of(path: Path) -> Any:  # noqa: ANN401 - JSON
+    with open_file(path) as opened:
+        return json.load(opened)
+
+
+def _plain_name(name: str) -> str:
+    if Path(name).name != name:
+        raise OSError(errno.EINVAL, f"it names the file {name!r}, which is not in its folder")
+    return name
+
+
+_SHELL = "shell"
+_TEXT_ENDINGS = {".jsonl", ".json", ".csv"}
+_PART_BYTES = 1024**2
+_BATCH_ROWS = 256
+_CELL_BYTES = 64
+"""The least size of a cell as an object of Python."""
+
+_SAVED_SETS = ("dataset_info.json", "dataset_dict.json", "state.json")
+"""One of these lies in the folder of a data set that Hugging Face's library saved."""
+
+
+def is_saved_set(path: Path) -> bool:
+    """Return whether a folder holds a data set that was saved with ``save_to_disk``."""
+    return any((path / name).exists() for name in _SAVED_SETS)
+
+
+def files_named(given: str | Path) -> list[Path]:
+    """Return the files that a path names: one, those of a folder, or those that fit a pattern as ``shards/*.jsonl.gz``.
+
+    In a folder, files count whose ending says that they hold rows, in the order of their names, unless the name begins
+    with a dot or an underscore.
+
+    Raises:
+        InvalidInputError: If there is none.
+    """
+    path = expanded("/dev/stdin" if str(given) == "-" else given)
+    try:
+        if not path.exists() and glob.has_magic(str(path)):
+            found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - an absolute pattern too
+            if not found:
+                raise InvalidInputError(f"no file fits the pattern {str(path)!r}")
+            return found
+        if not path.exists():
+            raise InvalidInputError(f"there is no file or folder {str(path)!r}")
+        if not path.is_dir() or is_saved_set(path):
+            return [path]
+        shards = sorted(each for each in path.iterdir() if each.name[0] not in "._" and _kind_of(each) is not None)
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+    if not shards:
+        raise InvalidInputError(
+            f"the folder {str(path)!r} is not a Hugging Face data set (save one there with dataset.save_to_disk), and "
+            f"no file in it ends in {', '.join(map(repr, SUFFIXES))}; files in folders below it are named by a "
+            f"pattern, as {str(path / '**' / '*.parquet')!r}"
+        )
+    return shards
+
+
+def _kind_of(path: Path) -> str | None:
+    """Return the ending by which a file is read, without ``.gz``; None if a file with this name is not read.
+
+    >>> [_kind_of(Path(name)) for name in ("votes.v2.jsonl.GZ", "rows.parquet.gz", "/dev/fd/63")]
+    ['.jsonl', None, 'shell']
+    """
+    if is_opened(path):
+        return _SHELL
+    suffix, is_packed = path.suffix.lower(), path.suffix.lower() == ".gz"
+    kind = path.with_suffix("").suffix.lower() if is_packed else suffix
+    return kind if kind in _TEXT_ENDINGS or (kind in {".parquet", ".eval"} and not is_packed) else None
+
+
+def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
+    """Yield the rows of a JSON lines, JSON, CSV or Parquet file.
+
+    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
+    inspect_ai (``.eval``, ``.json``) are read too. What the shell has opened has no name that ends in a format: JSON
+    lines, JSON and CSV are distinguished there. A list of JSON, and a log, are read whole.
+
+    Args:
+        path: The file.
+        held: Whether all rows will be held, so that a file or pipe that would fill the memory is not read to its end.
+
+    Raises:
+        InvalidInputError: If the kind of file is not read, a line is not what the file promises, or a column or key is
+            there twice.
+    """
+    kind = _kind_of(path)
+    try:
+        if kind is None:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a file of rows by its ending. Accepted: {', '.join(map(repr, SUFFIXES))}, "
+                "text files with '.gz' behind it too, or the folder of a data set saved with save_to_disk"
+            )
+        if kind == ".parquet":
+            yield from _parquet_rows(path, held=held)
+        elif kind == ".eval":
+            yield from inspect_rows(path)
+        else:
+            with _open_text(path, "\n" if kind in {".jsonl", ".json"} else "", held=held) as lines:
+                yield from _rows_of_text(lines, path, kind)
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
+
+
+def rows_in_file(path: Path) -> int | None:
+    """Return how many rows a file says that it has, as Parquet does; None if it does not."""
+    if _kind_of(path) != ".parquet":
+        return None
+    try:
+        with open_parquet(path) as file:
+            rows: int = file.metadata.num_rows
+    except (OSError, InvalidInputError):  # which is raised again when it is read
+        return None
+    return rows
+
+
+class _Bytes(io.BufferedIOBase):
+    """The bytes of a file, decompressed where it is a gzip file.
+
+    One that would fill the memory is not read to its end: what is compressed may grow as data do
+    (:func:`~evenhand.files.check_growth`), and where all is held, a pipe has a largest size.
+    """
+
+    def __init__(self, path: Path, *, held: bool) -> None:
+        self._path, self.given = path, 0
+        self._most = MOST_PIPED_BYTES if held and is_opened(path) else sys.maxsize
+        self._packed = open_file(path)
+        self._is_packed = path.suffix.lower() == ".gz"
+        self._file = cast("Any", gzip.GzipFile(fileobj=self._packed) if self._is_packed else self._packed)
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        try:
+            part: bytes = self._file.read1(_PART_BYTES if size < 0 else size)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InvalidInputError(f"{str(self._path)!r} is not a whole gzip file: {error}") from error
+        self.given += len(part)
+        if self._is_packed:
+            check_growth(os.fstat(self._packed.fileno()).st_size, self.given)
+        if self.given > self._most:
+            raise OSError(errno.EFBIG, f"it holds more than {self._most // 1024**2} MiB, the most that is read")
+        return part
+
+    def close(self) -> None:
+        self._file.close()
+        self._packed.close()
+        super().close()
+
+
+@contextmanager
+def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str]]:
+    """Open the lines of a file, which is read as they are asked for.
+
+    Args:
+        path: The file.
+        newline: The ends of its lines, as of Python's ``open``.
+        held: As of :func:`rows_of_file`.
+    """
+    source = _Bytes(path, held=held)
+    with io.TextIOWrapper(cast("BinaryIO", source), "utf-8-sig", newline=newline) as text:
+        try:
+            yield text
+        except UnicodeDecodeError as error:
+            place = source.given - len(error.object) + error.start
+            raise InvalidInputError(
+                f"{str(path)!r} is not UTF-8 text (byte {place}): save it as UTF-8, or give it its true ending"
+            ) from error
+
+
+def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
+    """Return the rows of a text: a list of objects, JSON lines, CSV, a log of inspect_ai, a data set of autorubric."""
+    if kind == ".jsonl":
+        return _rows_of_lines(lines, path)
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    begun = head[-1].lstrip() if head else ""
+    if kind == ".csv" or (kind == _SHELL and begun[:1] not in {"[", "{", ""}):
+        return _csv_rows(chain(head, lines), path)
+    if begun.startswith("["):
+        return _rows_of_list("".join([*head, *lines]), path)
+    data = _json_or_none(begun)
+    if data is None:  # an object in several lines
+        head += lines
+        data = _json_or_none("".join(head))
+    if is_inspect_log(data):
+        return inspect_rows(path, data)
+    if is_data_set(data):
+        return data_set_rows(data, repr(str(path)))
+    return _rows_of_lines(chain(head, lines), path)
+
+
+def _json_or_none(text: str) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rows_of_list(text: str, path: Path) -> list[Row]:
+    try:
+        rows: list[Row] = parse_json_value(text, repr(str(path)))
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
+        ) from error
+    return rows
+
+
+def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield parse_json_value(line, f"line {number} of {str(path)!r}")
+            except json.JSONDecodeError as error:
+                raise InvalidInputError(
+                    f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must "
+                    "be one JSON object"
+                ) from error
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Lift the limit of Python's csv, which refuses cells of more than 131,072 characters."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV file.
+
+    pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
+    """
+    reader = csv.DictReader(lines, strict=True)
+    try:
+        with _cells_of_any_length():
+            check_columns(reader.fieldnames or (), f"the header of {str(path)!r}")
+        while True:
+            with _cells_of_any_length():
+                row = next(reader, None)
+            if row is None:
+                return
+            if None in row or None in row.values():
+                raise InvalidInputError(
+                    f"{str(path)!r} has another number of cells in line {reader.line_num} than in its header"
+                )
+            yield row
+    except csv.Error as error:
+        raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.reader.line_num}: {error}") from error
+
+
+def check_columns(names: Iterable[str], where: str) -> None:
+    """Check that no column is there twice.
+
+    Raises:
+        InvalidInputError: If one is.
+    """
+    unique_keys([(name, None) for name in names], where)
+
+
+def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
+    size, grown = path.stat().st_size, 0
+    with open_parquet(path) as file:
+        schema = file.schema_arrow
+        if PARQUET_HEADER in (schema.metadata or {}):
+            raise InvalidInputError(
+                f"{str(path)!r} is a saved result, not a data set, which evenhand.open reads; give the rows that it "
+                "was made from"
+            )
+        check_columns(schema.names, f"the header of {str(path)!r}")
+        if held:
+            check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
+        for batch in file.iter_batches(_BATCH_ROWS):
+            grown = batch.nbytes + (grown if held else 0)
+            check_growth(size, grown)
+            yield from batch.to_pylist()
+
 
 ACCEPTED = (
     "a datasets.Dataset, a DatasetDict with split=…, a pandas or polars DataFrame, an Arrow table, a list of rows, or "
@@ -275,7 +750,7 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
     shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
-    there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
+    there. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
     one after the other.
 
     Raises:
@@ -328,214 +803,3 @@ def saved_kind(header: object) -> str | None:
         return None
     kind = header["evenhand"]
     return KINDS.get(kind) if isinstance(kind, str) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One prompt with the responses to it.
-
-    Attributes:
-        id: As the data name it; None if they do not.
-        fields: The columns that hold what all responses share.
-        responses: System -> response; None if there is none.
-        data_classifications: The classifications of all rows of the prompt.
-    """
-
-    id: str | None
-    fields: Row
-    responses: Mapping[str, str | None]
-    data_classifications: Classifications = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The layout of the systems' responses in the rows.
-
-    Attributes:
-        response_fields: Wide data: the columns, one per system. Long data: the column with the response.
-        systems: Long data: the systems to compare; None for all.
-        systems_field: Long data: the column that names the system.
-        id_field: The column that names the prompt, which long data must have.
-
-    Systems and prompts of long data are distinguished by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
-    ``"2"`` are one prompt.
-    """
-
-    response_fields: str | tuple[str, ...] | None = None
-    systems: tuple[str, ...] | None = None
-    systems_field: str | None = None
-    id_field: str | None = None
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a row is one response."""
-        return self.systems_field is not None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that hold responses."""
-        given = self.response_fields
-        return () if given is None else (given,) if isinstance(given, str) else given
-
-    def check(self, columns: Sequence[str]) -> None:
-        """Check that the settings go together.
-
-        Raises:
-            InvalidInputError: If they contradict one another, or name fewer than two systems.
-        """
-        fits_long = len(self.columns) == 1 and self.id_field is not None
-        fits_wide = len(self.columns) > 1 and self.systems is None
-        if not (fits_long if self.is_long else fits_wide):
-            given = {name: value for name, value in asdict(self).items() if value is not None}
-            raise InvalidInputError(
-                f"{given!r} do not say where the responses of two systems are: with response_fields name at least two "
-                "columns, one per system; or, for data with one row per response, name the column of the responses "
-                "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
-                f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
-            )
-        if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
-            raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
-
-    def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
-        """Return the prompts, in the order of their first row.
-
-        Args:
-            rows: The data.
-            shared: Columns that must be equal in all rows of a prompt, because the judge is shown them once.
-
-        Raises:
-            InvalidInputError: If the data do not fit the layout.
-        """
-        self.check(list(rows[0]))
-        return self._long_prompts(rows, shared) if self.is_long else self._wide_prompts(rows)
-
-    def _wide_prompts(self, rows: Sequence[Row]) -> tuple[Prompt, ...]:
-        ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
-        return tuple(
-            Prompt(
-                id=ids[instance],
-                fields=row,
-                responses=read_responses(
-                    {system: field_of(row, system, instance, "response_fields") for system in self.columns}, instance
-                ),
-                data_classifications=classifications_of(row, instance),
-            )
-            for instance, row in enumerate(rows)
-        )
-
-    def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
-        held: dict[str, dict[str, int]] = {}
-        for number, row in enumerate(rows):
-            system = name_in(row, number, str(self.systems_field), "systems_field")
-            identifier = name_in(row, number, str(self.id_field), "id_field")
-            responses = held.setdefault(identifier, {})
-            if system in responses:
-                raise InvalidInputError(
-                    f"rows {responses[system]} and {number} both hold a response of {system!r} to {identifier!r}: keep "
-                    "one of them, or give each its own id"
-                )
-            responses[system] = number
-        systems = self._choose_systems({system: None for responses in held.values() for system in responses})
-        prompts = []
-        for instance, (identifier, responses) in enumerate(held.items()):
-            _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
-            found = {
-                system: field_of(rows[responses[system]], self.columns[0], responses[system], "response_fields")
-                if system in responses
-                else None
-                for system in systems
-            }
-            first = rows[next(iter(responses.values()))]
-            marked = chain.from_iterable(classifications_of(rows[number], number) for number in responses.values())
-            prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
-        return tuple(prompts)
-
-    def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
-        if self.systems is None:
-            if len(found) < 2:
-                raise InvalidInputError(
-                    f"the column {self.systems_field!r} names {list(found)!r}; a comparison needs at least two systems"
-                )
-            return tuple(found)
-        named = tuple(name_of(system) for system in self.systems)
-        unknown = [system for system in named if system not in found]
-        if unknown:
-            raise InvalidInputError(
-                f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
-            )
-        return named
-
-
-def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:
-    for field in shared:
-        seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
-        other = next((text for text in seen if text != seen[0]), None)
-        if other is not None:
-            raise InvalidInputError(
-                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to "
-                "the prompt and is shown or counted once for all responses: give each prompt its own id"
-            )
-
-
-def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
-    """Return system -> response, from one instance's predictions.
-
-    A dict names its systems; the systems of a list are called ``"1"``, ``"2"``, … A text that holds such a list or
-    dict, as JSON or as Python writes it, is read (a recipe's post-processors may have made it one). A response that
-    is not a text is shown as JSON. An empty response is a response; None and NaN mean that there is none.
-
-    Args:
-        prediction: The predictions for the instance.
-        instance: Its index, for the message.
-
-    Raises:
-        InvalidInputError: If the predictions are something else, or a name is not a text.
-
-    Example:
-        >>> read_responses(["Paris", None], 0)
-        {'1': 'Paris', '2': None}
-        >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
-        {'gpt-4.1': 'Paris', 'tie': ''}
-    """
-    found = parse_cell(prediction, f"instance {instance}")
-    if isinstance(found, (list, tuple)):
-        found = {str(number): response for number, response in enumerate(found, start=1)}
-    if not isinstance(found, Mapping):
-        raise InvalidInputError(
-            f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
-            "comparison takes a list of responses, or a dict of system -> response"
-        )
-    for name in found:
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {
-        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
-    }
-
-
-def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
-    """Return the systems that every instance names, in the order of the first one.
-
-    Raises:
-        InvalidInputError: If there are no instances, fewer than two systems, or an instance names others than the
-            first one does.
-    """
-    if not rows:
-        raise InvalidInputError("there are no instances to compare: the data set is empty")
-    systems = tuple(rows[0])
-    for instance, row in enumerate(rows):
-        if row.keys() == rows[0].keys():
-            continue
-        lacking = [name for name in systems if name not in row]
-        extra = [name for name in row if name not in rows[0]]
-        differences = [f"lacks {lacking!r}"] * bool(lacking) + [f"adds {extra!r}"] * bool(extra)
-        raise InvalidInputError(
-            f"instance {instance} does not name the same systems as instance 0: it {' and '.join(differences)}. Give a "
-            "response of every system to every instance, None where there is none"
-        )
-    if len(systems) < 2:
-        raise InvalidInputError(
-            f"the predictions name {len(systems)} system(s), {list(systems)!r}; a comparison needs at least two, "
-            "and one system alone fits metrics.evenhand.direct"
-        )
-    return systems

@@ -1,23 +1,18 @@
 """The interface between the judging logic and the engines that answer it: one request, one completion.
 
-The common parts of engines are here too: engines are plain values; engines without a model run alike, and word a choice
-alike at each stage of the flow.
+Engines are plain values, from which judges are made.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring
 from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
 
-from evenhand.errors import RejectedRequestError
 from evenhand.options import Options, option
 from evenhand.question import Presentation, Question
-from evenhand.votes import Completion, Message, TokenLogprob
+from evenhand.votes import Completion, Message
 
 Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verdict", "sheet", "sheet_reask"]
 
@@ -144,181 +139,3 @@ class Engine(Options):
     def changed(self, **fields: Any) -> Self:  # noqa: ANN401 - each option says its own type
         """Return the same engine with other values of these options, which are checked."""
         return type(self)(**{**dict(self), **fields})
-
-
-SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
-_TOKEN = re.compile(r"\s*\S+|\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A piece of a reply.
-
-    Attributes:
-        text: The text of the piece.
-        shares: If the piece names an answer: the probability of each answer there. Empty if that is not known.
-    """
-
-    text: str
-    shares: tuple[tuple[str, float], ...] = ()
-
-    def in_json(self) -> Spoken:
-        """Return the piece as it stands within the quotes of a JSON string."""
-        return Spoken(_escaped(self.text), tuple((_escaped(answer), share) for answer, share in self.shares))
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenItem:
-    """The answer to one question of a sheet: its number, the answer, and what it rests on."""
-
-    number: int
-    answer: Spoken
-    reasons: str
-
-
-def _no_question(judge_id: str) -> RejectedRequestError:
-    return RejectedRequestError(
-        f"the judge {judge_id!r} has no model and cannot read messages; give the request its question and "
-        "presentation, or the items of its sheet, or use a judge with a model",
-        cause="no_question",
-    )
-
-
-def question_of(request: Request, judge_id: str) -> tuple[Question, Presentation]:
-    """Return the question behind a request, as shown.
-
-    Raises:
-        RejectedRequestError: If the request carries only messages, which a judge without a model cannot read.
-    """
-    if request.question is None or request.presentation is None:
-        raise _no_question(judge_id)
-    return request.question, request.presentation
-
-
-def items_of(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
-    """Return the questions of a sheet behind a request.
-
-    Raises:
-        RejectedRequestError: If the request carries only messages.
-    """
-    if not request.items:
-        raise _no_question(judge_id)
-    return request.items
-
-
-def phrase(request: Request, answer: Spoken, reasons: str, *, model: str) -> Completion:
-    """Return the reply that gives an answer, in the form that the request's stage expects.
-
-    Args:
-        request: The request.
-        answer: The answer chosen, as the judge is to name it.
-        reasons: The reasons for the choice.
-        model: The model that answers.
-    """
-    if request.stage == "assessment":
-        pieces = [Spoken(reasons)]
-    elif request.stage == "summary":
-        pieces = [Spoken(f"{model} prefers the verdict {answer.text!r}.")]
-    elif request.stage == "one_step" and request.response_schema is not None:
-        fields: dict[str, Spoken] = {"assessment": Spoken(reasons), "selected_option": answer}
-        properties = [name for name in request.response_schema.get("properties", ()) if name in fields]
-        pieces = _object({name: fields[name] for name in properties} | fields)
-    elif request.stage == "one_step" or (
-        request.stage == "verdict" and request.reasoning and request.response_schema is None
-    ):
-        pieces = [Spoken(f"{reasons}\nSelected option: "), answer]
-    else:
-        pieces = [answer]
-    return _completion(request, pieces, model)
-
-
-def phrase_sheet(request: Request, answers: Sequence[SpokenItem], *, model: str) -> Completion:
-    """Return the reply that answers the questions of a sheet, with reasons if the request asks for them."""
-    pieces = [Spoken('{"answers": [')]
-    for place, item in enumerate(answers):
-        if place:
-            pieces.append(Spoken(", "))
-        reasons = {"reasoning": Spoken(item.reasons)} if request.reasoning else {}
-        pieces.extend(_object({"index": item.number, **reasons, "answer": item.answer}))
-    pieces.append(Spoken("]}"))
-    return _completion(request, pieces, model)
-
-
-def _object(fields: Mapping[str, Spoken | int]) -> list[Spoken]:
-    """Return the pieces of a JSON object."""
-    pieces: list[Spoken] = []
-    for place, (name, value) in enumerate(fields.items()):
-        opening = f'{", " if place else "{"}"{name}": '
-        if isinstance(value, int):
-            pieces.append(Spoken(f"{opening}{value}"))
-        else:
-            pieces += [Spoken(f'{opening}"'), value.in_json(), Spoken('"')]
-    return [*pieces, Spoken("}")]
-
-
-def _escaped(text: str) -> str:
-    return encode_basestring(text)[1:-1]
-
-
-def _completion(request: Request, pieces: Sequence[Spoken], model: str) -> Completion:
-    text = "".join(piece.text for piece in pieces)
-    known = request.logprobs > 0 and any(piece.shares for piece in pieces)
-    logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
-    return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
-
-
-def _token_logprobs(pieces: Sequence[Spoken], most: int) -> Iterator[TokenLogprob]:
-    """Return the tokens of the text: an answer is one, with the space before it; each other word is certain."""
-    space = ""
-    for place, piece in enumerate(pieces):
-        if piece.shares:
-            yield _answer_logprob(piece, space, most)
-            space = ""
-            continue
-        text = piece.text
-        if place + 1 < len(pieces) and pieces[place + 1].shares:
-            text, space = text.rstrip(), text[len(text.rstrip()) :]
-        for word in _TOKEN.findall(text):
-            yield TokenLogprob(token=word, logprob=0.0, top=((word, 0.0),))
-
-
-def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
-    """Return the whole answer as one token, with the answers as the likeliest tokens at its place."""
-    ranked = sorted(piece.shares, key=lambda answer: -answer[1])
-    top = tuple((space + answer, math.log(share)) for answer, share in ranked[:most] if share > 0)
-    return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
-
-
-class FreeEngine(Engine):
-    """An engine whose replies cost nothing and need neither connections nor threads: it is its own judge."""
-
-    @property
-    def judge_id(self) -> str:
-        """The judge's name in every vote and score."""
-        raise NotImplementedError
-
-    async def complete(self, request: Request) -> Completion:
-        """Return the reply to one request."""
-        raise NotImplementedError
-
-    @property
-    def concurrency(self) -> int:
-        """The number of requests that may wait: few, since it answers at once."""
-        return 8
-
-    def to_judge(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def settings(self) -> dict[str, Any]:
-        """Return the options that are plain values, by which results tell engines apart."""
-        return {name: value for name, value in self if isinstance(value, str | int | float | None)}
-
-    def identity(self) -> Mapping[str, Any] | None:
-        """Return None: its replies cost nothing."""
-        return None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Hold nothing."""
-        yield

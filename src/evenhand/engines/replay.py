@@ -14,7 +14,8 @@ from typing import Self
 from anyio.lowlevel import checkpoint
 from pydantic import PrivateAttr
 
-from evenhand.engines.base import FreeEngine, Request
+from evenhand.engines.base import Request
+from evenhand.engines.free_engines import FreeEngine
 from evenhand.engines.journal import canonical_json, describe_request
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.files import read_bytes

@@ -27,8 +27,7 @@ from typing import Any, Final
 
 import evenhand.errors
 from evenhand.by_name import job_of, record_of
-from evenhand.data.row_files import check_types
-from evenhand.data.rows import RowBatch, row_batches
+from evenhand.data.rows import RowBatch, check_types, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget

@@ -7,8 +7,8 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.budget import Budget
@@ -63,14 +63,15 @@ class RunEstimate:
     @classmethod
     def total(cls, parts: Sequence[RunEstimate]) -> Self:
         """Return what several runs would do together."""
-        costs = [part.cost for part in parts if part.cost is not None]
-        requests = [part.requests for part in parts if part.requests is not None]
-        counted = ("votes", "calls", "cached", "prompt_tokens", "completion_tokens")
-        return cls(
-            **{name: sum(getattr(part, name) for part in parts) for name in counted},
-            cost=sum(costs) if costs else None,
-            requests=sum(requests) if len(requests) == len(parts) else None,
-        )
+
+        def added(name: str) -> Any:  # noqa: ANN401 - a count, or dollars
+            known = [value for part in parts if (value := getattr(part, name)) is not None]
+            return sum(known) if known else None
+
+        found = {each.name: added(each.name) for each in fields(cls)}
+        if any(part.requests is None for part in parts):
+            found["requests"] = None
+        return cls(**found)
 
 
 def estimate_run(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -118,8 +118,7 @@ class Sheet:
         return [await ask(flow, question, shown[0], sample, caller, weight=weight, behind=behind)]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """Draws of one sheet in one order: one draw, or all of them where the later ones may not be needed."""
 
     sheet: Sheet
@@ -140,8 +139,8 @@ def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | No
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidInputError(
-            f"the panel has several judges named {repeated!r}; their votes could not be told apart. "
-            "For repeated draws of one judge set samples"
+            f"the panel has several judges named {repeated!r}, whose votes cannot be distinguished: give each engine a "
+            "name, or for repeated draws of one judge set samples"
         )
     if weights is None:
         return [1.0] * len(judges)
@@ -166,7 +165,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
     for row, question in enumerate(questions):
         together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
     shown = permutations(questions, grid, block=block)
-    behind = _said_behind(questions, grid)
+    behind = _shown_behind(questions, grid)
     sheets = []
     for rows in together.values():
         asked = tuple(questions[row] for row in rows)
@@ -187,10 +186,10 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
 
 
 MOST_BEHIND: Final = 300
-"""Characters; longer criteria or options are said before what is judged, though it is then sent with each of them."""
+"""Characters; longer criteria or options stand before what is judged, which is then sent again with each of them."""
 
 
-def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
+def _shown_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     """Return the parts that each prompt shows after the response, so that other questions share the prompt's beginning.
 
     That is what these questions differ in: the criterion, where several are asked about one response, or else the
@@ -205,28 +204,27 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     about: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
         about.setdefault((question.instance, question.responses, tuple(question.context.values())), []).append(row)
-    said: list[Behind] = [()] * len(questions)
+    behind: list[Behind] = [()] * len(questions)
     for rows in about.values():
         asked = [questions[row] for row in rows]
         several = any(question.criterion != asked[0].criterion for question in asked[1:])
+        parts: Behind = ()
         if several and all(_may_follow(question, criterion=True) for question in asked):
-            behind: Behind = ("criterion", "verdicts")
+            parts = ("criterion", "verdicts")
         elif in_several_orders and all(q.mode == "assess" and _may_follow(q, criterion=False) for q in asked):
-            behind = ("verdicts",)
-        else:
-            continue
+            parts = ("verdicts",)
         for row in rows:
-            said[row] = () if questions[row].sheet else behind
-    return said
+            behind[row] = () if questions[row].sheet else parts
+    return behind
 
 
 def _may_follow(question: Question, *, criterion: bool) -> bool:
     """Return whether the options, and the criterion with them, may follow the response."""
-    said = [text for option in question.criterion.options for text in (option.label, option.description)]
+    texts = [text for option in question.criterion.options for text in (option.label, option.description)]
     if criterion:
-        said += [question.criterion.name, question.criterion.description]
-    short = sum(map(len, said)) <= MOST_BEHIND and not (criterion and question.examples)
-    return short and not any(FENCE_WORDS in text for text in said)
+        texts += [question.criterion.name, question.criterion.description]
+    short = sum(map(len, texts)) <= MOST_BEHIND and not (criterion and question.examples)
+    return short and not any(FENCE_WORDS in text for text in texts)
 
 
 def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
@@ -346,8 +344,6 @@ def fixed_pairs(design: Design, systems: Sequence[str], instances: int) -> list[
         InvalidInputError: If the systems do not fit the design.
     """
     design.check_systems(systems)
-    if design.kind == "swiss":
-        raise InvalidInputError("a Swiss design pairs by results: use swiss_pairs, a round at a time")
     if design.kind == "sample" and design.count is not None:
         return _dealt(len(systems), design.count, instances, design.seed)
     every = tuple(itertools.combinations(range(len(systems)), 2))
@@ -379,11 +375,7 @@ def swiss_pairs(
         winrates: The winrates of the rounds before, over all instances; None for a system without a scored
             contest. Equal winrates (in the first round, all) stand in a seeded random order per instance.
         met: Per instance the pairs that have met there.
-
-    Raises:
-        InvalidInputError: If the systems do not fit the design.
     """
-    design.check_systems(systems)
     generator = np.random.default_rng([design.seed, round_number])
     standing = [0.5 if (rate := winrates.get(system)) is None else rate for system in systems]
     drawn = []

@@ -15,9 +15,9 @@ import time
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, overload
+from typing import Any, Final
 
 from evenhand.aggregation.verdict import Levels, draws_are_settled
 from evenhand.engines.base import JudgeEngine
@@ -118,51 +118,6 @@ class _Lane:
     places: asyncio.Semaphore
 
 
-@dataclass(slots=True)
-class _Tally:
-    """The votes of finished runs, and the failures among them.
-
-    Attributes:
-        votes: The number of votes, with those that earlier runs cast.
-        causes: Judge and kind of failure -> how many, and the message of the first.
-    """
-
-    votes: int = 0
-    causes: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
-
-    def add(self, votes: list[tuple[Vote, ...]], max_failure_rate: float, *, journaled: bool) -> None:
-        """Count the votes of one more run.
-
-        Raises:
-            TooManyFailuresError: If more than this share of all votes failed.
-        """
-        for vote in (vote for row in votes for vote in row):
-            self.votes += 1
-            if vote.unscored_reason == "engine_error":
-                error = str(vote.error)
-                kind = (vote.judge_id, error.partition(":")[0])
-                number, first = self.causes.get(kind, (0, error))
-                self.causes[kind] = number + 1, first
-        failed = sum(number for number, _ in self.causes.values())
-        if not failed or failed <= max_failure_rate * self.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
-            return
-        ranked = sorted(self.causes.values(), key=lambda cause: -cause[0])
-        spent = Spending.of(vote for row in votes for vote in row)
-        raise TooManyFailuresError(
-            f"{failed} of {self.votes} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
-            + "; ".join(f"{number} × {first}" for number, first in ranked)
-            + (
-                ". Every reply that came is in the journal: mend the cause and run the same again, and only the failed "
-                "calls are made"
-                if journaled
-                else ". Without a journal (journal=None) a second run asks for everything again: mend the cause first; "
-                "the votes that came are in this error's votes"
-            )
-            + ("" if spent is None else f". {spent}"),
-            votes=votes,
-        )
-
-
 class OpenPanel(Sequence[JudgeEngine]):
     """Judges with an event loop, and with one journal, budget, progress and count of failures over all their runs.
 
@@ -203,14 +158,14 @@ class OpenPanel(Sequence[JudgeEngine]):
             )
             for judge, weight in zip(judges, checked_weights(judges, weights), strict=True)
         ]
-        self._tally, self._lock = _Tally(), threading.Lock()
+        self._lock = threading.Lock()
         self._runs: list[Run] = []  # that are not counted yet
-        self._votes = 0  # of all runs begun
-        self._under_way = 0
+        self._votes = self._finished = 0  # of all runs begun, and of those that are done
+        self._causes: dict[tuple[str, str], tuple[int, str]] = {}  # judge, kind of failure -> number, first message
+        self._casting: set[asyncio.Task[Any] | None] = set()
         self._interrupted = self._ended = False
         self._failure: BaseException | None = None
-        self._asked, self._opened, self._closed, self._idle, self._stopped = (asyncio.Event() for _ in range(5))
-        self._idle.set()
+        self._opened, self._closed, self._stopped = (asyncio.Event() for _ in range(3))
         started: Future[asyncio.AbstractEventLoop] = Future()
         self.thread = threading.Thread(
             target=asyncio.run, args=(self._hold_loop(started),), name="evenhand-judging", daemon=True
@@ -222,11 +177,7 @@ class OpenPanel(Sequence[JudgeEngine]):
     def __len__(self) -> int:
         return len(self._judges)
 
-    @overload
-    def __getitem__(self, place: int) -> JudgeEngine: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[JudgeEngine]: ...
-    def __getitem__(self, place: int | slice) -> JudgeEngine | Sequence[JudgeEngine]:
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401 - as a sequence has it
         return self._judges[place]
 
     def expect(self, votes: int) -> None:
@@ -236,7 +187,7 @@ class OpenPanel(Sequence[JudgeEngine]):
     def count_votes(self, votes: int) -> None:
         """Count votes that an earlier run cast, among which some may fail."""
         with self._lock:
-            self._tally.votes += votes
+            self._finished += votes
 
     def run_of(self, questions: Sequence[Question], grid: Grid, flow: Flow) -> Run:
         """Return a run in which nothing is cast yet."""
@@ -281,23 +232,46 @@ class OpenPanel(Sequence[JudgeEngine]):
             ServerAwayError: A judge's server stayed away.
             TooManyFailuresError: More of the votes of all runs failed than may.
         """
-        votes, journaled = run.cast(), self.journal is not None
+        votes = run.cast()
+        flat = [vote for row in votes for vote in row]
         for calls in (lane.calls for lane in self._lanes if lane.calls.away is not None):
-            came = sum(vote.asked and vote.unscored_reason != "engine_error" for row in votes for vote in row)
+            arrived = sum(vote.asked and vote.unscored_reason != "engine_error" for vote in flat)
             again = (
-                "every reply is in the journal: run the same again when the server is back, and only what is missing "
-                "is asked for"
-                if journaled
-                else "they are in this error's votes. Without a journal (journal=None) a second run asks for "
-                "everything again"
+                "they are in this error's votes. Without a journal (journal=None) a second run asks for all again"
+                if self.journal is None
+                else "every reply is in the journal: run the same again when the server is back, and only what is "
+                "missing is asked for"
             )
             raise ServerAwayError(
-                f"judge {calls.judge_id!r}: {calls.away}. {came} of {run.total} votes came; {again}", votes=votes
+                f"judge {calls.judge_id!r}: {calls.away}. {arrived} of {run.total} votes came; {again}", votes=votes
             )
         with self._lock:
             self._runs.remove(run)  # so that blocks that are done are not held
-            self._tally.add(votes, self._max_failure_rate, journaled=journaled)
-        return votes
+            self._finished += len(flat)
+            for vote in flat:
+                if vote.unscored_reason == "engine_error":
+                    error = str(vote.error)
+                    kind = (vote.judge_id, error.partition(":")[0])
+                    number, first = self._causes.get(kind, (0, error))
+                    self._causes[kind] = number + 1, first
+            failed = sum(number for number, _ in self._causes.values())
+            if failed <= self._max_failure_rate * self._finished + 1e-9:  # 0.29 · 100 is 28.999999999999996
+                return votes
+            ranked = sorted(self._causes.values(), key=lambda cause: -cause[0])
+            causes = "; ".join(f"{number} × {first}" for number, first in ranked)
+            again = (
+                "Without a journal (journal=None) a second run asks for everything again: mend the cause first; the "
+                "votes that came are in this error's votes"
+                if self.journal is None
+                else "Every reply that came is in the journal: mend the cause and run the same again, and only the "
+                "failed calls are made"
+            )
+            message = (
+                f"{failed} of {self._finished} votes failed, more than max_failure_rate={self._max_failure_rate!r} "
+                f"allows: {causes}. {again}"
+            )
+        spent = Spending.of(flat)
+        raise TooManyFailuresError(message + ("" if spent is None else f". {spent}"), votes=votes)
 
     @property
     def over(self) -> bool:
@@ -305,14 +279,11 @@ class OpenPanel(Sequence[JudgeEngine]):
         return self._serving.done() or self.budget.stopped or any(lane.calls.failed for lane in self._lanes)
 
     async def _cast(self, run: Run) -> list[tuple[Vote, ...]]:
-        self._under_way += 1
-        self._idle.clear()
+        self._casting.add(asyncio.current_task())
         try:
             self._votes += run.total
             self.progress.total = max(self.progress.total, self._votes)
-            if run.total:
-                self._asked.set()
-                await self._opened.wait()
+            await self._opened.wait()
             if self._failure is not None:
                 raise self._failure
             workers = self._workers(run)
@@ -324,9 +295,7 @@ class OpenPanel(Sequence[JudgeEngine]):
                         group.create_task(worker)
             return run.cast()
         finally:
-            self._under_way -= 1
-            if not self._under_way:
-                self._idle.set()
+            self._casting.discard(asyncio.current_task())
 
     def _workers(self, run: Run) -> list[Coroutine[Any, Any, None]]:
         """Return the workers, judge by judge in turns, so that every judge votes on the first questions."""
@@ -356,17 +325,16 @@ class OpenPanel(Sequence[JudgeEngine]):
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _serve(self) -> None:
-        """Hold the engines ready from the first question to the end."""
+        """Hold the engines ready to the end."""
         watch = None if self.progress.line is None else asyncio.create_task(self.progress.watch())
         try:
-            await self._asked.wait()
             async with AsyncExitStack() as stack:
-                if not self._closed.is_set():
-                    for lane in self._lanes:
-                        await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
-                    self._opened.set()
+                for lane in self._lanes:
+                    await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
+                self._opened.set()
                 await self._closed.wait()
-                await self._idle.wait()
+                while casting := [task for task in self._casting if task is not None]:
+                    await asyncio.wait(casting)
         except BaseException as failure:
             self._failure = failure
             raise
@@ -381,8 +349,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         Raises:
             JournalError: Calls were not made, because their replies could not be recorded.
         """
-        for event in (self._closed, self._asked):
-            self._loop.call_soon_threadsafe(event.set)
+        self._loop.call_soon_threadsafe(self._closed.set)
         with ungrouped():
             self._serving.result()
 
@@ -393,7 +360,7 @@ class OpenPanel(Sequence[JudgeEngine]):
             interrupt: Ends the run; None if a failure does.
         """
         self._interrupted = True
-        for function in (self.budget.stop, self._closed.set, self._asked.set):
+        for function in (self.budget.stop, self._closed.set):
             self._loop.call_soon_threadsafe(function)
         if interrupt is None:
             with suppress(Exception):  # the first failure is reported
@@ -427,8 +394,8 @@ class OpenPanel(Sequence[JudgeEngine]):
     def _what_is_left(self) -> str:
         """Report the number of votes of interrupted runs, and how to continue."""
         open_votes = [vote for run in self._runs for row in run.votes for vote in row]
-        cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._tally.votes
-        total = max(len(open_votes) + self._tally.votes, self.progress.total)
+        cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._finished
+        total = max(len(open_votes) + self._finished, self.progress.total)
         late = f" but the {self.budget.in_flight} that were still on their way" if self.budget.in_flight else ""
         again = "again for the rows that are in no part" if self.many else "for everything again"
         kept = (

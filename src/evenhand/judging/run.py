@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.engines.base import FreeEngine, JudgeEngine
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.calls import check_classified
+from evenhand.engines.free_engines import FreeEngine
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandWarning, JournalError
 from evenhand.judging.conversation import Flow
@@ -33,6 +34,7 @@ from evenhand.votes import Vote
 _logger = logging.getLogger(__name__)
 
 AnyLimits = TypeVar("AnyLimits", bound=Limits)
+Shown = tuple[int, Mapping[str, str | None], Iterable[Mapping[str, str]]]
 
 
 class AlikeDrawsWarning(EvenhandWarning):
@@ -196,10 +198,7 @@ def run_votes(
     try:
         with opened as panel:
             run = panel.run_of(questions, grid, flow)
-            if _logger.isEnabledFor(logging.INFO):
-                names = visible(", ".join(judge.judge_id for judge in judges))
-                kept = "no journal" if panel.journal is None else f"the journal is {visible(str(panel.journal.path))}"
-                _logger.info("%d questions, %d votes by %s; %s", len(questions), run.total, names, kept)
+            _logger.info("%d questions, %d votes are asked for", len(questions), run.total)
             panel.cast(run)
     except JournalError as error:
         error.votes = [] if run is None else run.cast()
@@ -208,26 +207,9 @@ def run_votes(
     if _logger.isEnabledFor(logging.INFO):
         flat = [vote for row in votes for vote in row]
         reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored)
-        text = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "none"
-        spent = Spending.of(flat) or "Nothing was bought."
-        _logger.info("%d of %d votes unscored: %s. %s", reasons.total(), len(flat), text, spent)
+        names = visible(", ".join(judge.judge_id for judge in judges))
+        _logger.info("%d votes by %s, unscored: %s. %s", len(flat), names, dict(reasons), Spending.of(flat))
     return panel.finish(run)
-
-
-class Shown(Protocol):
-    """One row as judges see it: a :class:`~evenhand.modes.mode.Subject`."""
-
-    @property
-    def instance(self) -> int:
-        """The row."""
-
-    @property
-    def texts(self) -> Mapping[str, str | None]:
-        """The texts that are judged."""
-
-    @property
-    def contexts(self) -> Iterable[Mapping[str, str]]:
-        """The contexts that are shown with them."""
 
 
 def fingerprint(
@@ -239,7 +221,7 @@ def fingerprint(
         judges: The judges.
         asked: Questions as they are asked, of each kind one at least.
         examples: The judged cases from which prompts draw.
-        shown: The judged rows.
+        shown: The judged rows: index, judged texts by name, and the contexts shown with them.
     """
     templates = sorted({template for flow, question in asked for template in flow.templates(question)})
     described = []
@@ -251,11 +233,11 @@ def fingerprint(
             {"judge": judge.judge_id, **{name: value for name, value in identity.items() if name != "once"}}
         )
     digits: dict[str, dict[int, set[str]]] = {}
-    for about in shown:
-        contexts = [dict(each) for each in about.contexts]
-        for name, text in about.texts.items():
+    for row, texts, shown_with in shown:
+        contexts = [dict(each) for each in shown_with]
+        for name, text in texts.items():
             if text is not None:
-                own = digits.setdefault(name or "response", {}).setdefault(about.instance, set())
+                own = digits.setdefault(name or "response", {}).setdefault(row, set())
                 own.add(digest(text, contexts, digits=DIGITS))
     return {
         "judge": digest(*described),

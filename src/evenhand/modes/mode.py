@@ -181,6 +181,9 @@ class Mode(ABC, Generic[Result]):
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
 
+    saved_as: ClassVar[str] = "mode_results"
+    """The kind of its results in saved files."""
+
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
@@ -270,11 +273,6 @@ class Mode(ABC, Generic[Result]):
         """
         return None
 
-    @property
-    def saved_as(self) -> str:
-        """The kind of its results in saved files."""
-        return "mode_results"
-
     def run_parameters(self) -> dict[str, Any]:
         """Return the options of the run that a result depends on, as plain JSON."""
         return parameters_of(self.options, self.rules, self.flow)
@@ -350,7 +348,8 @@ class Mode(ABC, Generic[Result]):
         asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
-        return {**by, "fingerprint": fingerprint(judges, asked, examples, subjects)}
+        shown = ((subject.instance, subject.texts, subject.contexts) for subject in subjects)
+        return {**by, "fingerprint": fingerprint(judges, asked, examples, shown)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
         """Judge each subject and return its result."""

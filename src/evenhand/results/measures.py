@@ -40,7 +40,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import IntArray, VoteColumns
+from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.votes import Usage, Verdict
@@ -307,18 +307,17 @@ class Column:
         return format_value(value, declared.kind if declared else "count")
 
 
-def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
+def score_column(name: str, results: Iterable[Any], *, level: float) -> Column:
     """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
         name: The name of the score, which heads the column.
         results: The results that are shown.
         level: The level of the intervals.
-        spread: The field that holds the spread.
     """
-    drawn = any(getattr(each, spread) for each in results)
+    drawn = any(each.spread for each in results)
     header = f"{name} ± spread [{format_level(level)}]" if drawn else f"{name} [{format_level(level)}]"
-    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, getattr(each, spread)))
+    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, each.spread))
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
@@ -490,13 +489,14 @@ class UnscoredCounts:
             rows: The row of the data that each question is about.
         """
         unscored = votes.asked & ~votes.answered
+        counts = np.bincount(votes.reason[unscored] + 1, minlength=len(REASONS) + 1)[1:].tolist()
         return cls(
             votes=int(votes.asked.sum()),
             unscored_votes=int(unscored.sum()),
             rows=len(np.unique(np.asarray(rows)[votes.question[unscored]])),
             verdicts=votes.n,
             unscored_verdicts=int((votes.per_question(votes.answered) == 0).sum()),
-            reasons=MappingProxyType(votes.reasons_of(unscored)),
+            reasons=MappingProxyType({name: n for name, n in sorted(zip(REASONS, counts, strict=True)) if n}),
         )
 
     @property

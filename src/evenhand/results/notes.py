@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from evenhand.aggregation.verdict import REDRAW
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.measures import UnscoredCounts, measure
-from evenhand.results.vote_columns import VoteColumns
+from evenhand.results.vote_columns import REASONS, VoteColumns
 from evenhand.votes import Vote
 
 LIMITS: Final = ("max_calls", "max_cost")
@@ -69,7 +69,7 @@ class Spending:
         if not sent.any():
             return None
         used, wasted = columns.used(sent), columns.used(sent & ~columns.selected)
-        failed = int((sent & columns.because("engine_error")).sum())
+        failed = int((sent & (columns.reason == REASONS.index("engine_error"))).sum())
         calls, cost = limits.get("max_calls"), limits.get("max_cost")
         return cls(
             bought=used.calls,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import evenhand
 from evenhand.data.fields import name_of
-from evenhand.data.texts import JudgedTexts
+from evenhand.data.responses import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
@@ -189,7 +189,7 @@ class Results(PrintedTables):
                 yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
 
     def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
-        """Read the texts again from the data that were judged: see :meth:`~evenhand.data.texts.JudgedTexts.of`.
+        """Read the texts again from the data that were judged: see :meth:`~evenhand.data.responses.JudgedTexts.of`.
 
         Raises:
             InvalidInputError: If the data are not those that were judged.

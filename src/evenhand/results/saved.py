@@ -22,8 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.row_files import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
-from evenhand.data.rows import saved_kind
+from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, NOTHING, digest

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate, chain, groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.data.row_files import bounded_table
+from evenhand.data.rows import bounded_table
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import (
     WITHHELD,
@@ -90,7 +90,15 @@ class Cell(NamedTuple):
 
     def without(self, left_out: Collection[str]) -> Cell:
         """Return the cell with votes that lack the given fields: see :data:`LONG`."""
-        return self._replace(votes=tuple(_without(vote, left_out) for vote in self.votes)) if left_out else self
+        if not left_out:
+            return self
+        no_prompts: dict[str, Any] = {"prompts": None} if "prompts" in left_out else {}
+        gone = {name: None for name in ("reasoning", "logprobs") if name in left_out}
+        votes = []
+        for vote in self.votes:
+            completion = {} if vote.completion is None else {"completion": vote.completion.model_copy(update=gone)}
+            votes.append(vote.model_copy(update={**no_prompts, **completion}))
+        return self._replace(votes=tuple(votes))
 
 
 def check_left_out(names: Collection[str]) -> None:
@@ -108,14 +116,6 @@ def check_left_out(names: Collection[str]) -> None:
             raise InvalidInputError(f"leave_out names {name!r}. {did_you_mean(name, LONG)}")
 
 
-def _without(vote: Vote, left_out: Collection[str]) -> Vote:
-    changes: dict[str, Any] = {"prompts": None} if "prompts" in left_out else {}
-    if vote.completion is not None:
-        gone = {name: None for name in ("reasoning", "logprobs") if name in left_out}
-        changes["completion"] = vote.completion.model_copy(update=gone)
-    return vote.model_copy(update=changes)
-
-
 def plain_vote(vote: Vote) -> dict[str, Any]:
     """Return the voter, vote and draw of a row, as the readers of recorded votes take them."""
     return {
@@ -124,10 +124,6 @@ def plain_vote(vote: Vote) -> dict[str, Any]:
         "vote": vote.selected_label,
         "unscored_reason": vote.unscored_reason,
     }
-
-
-def _same(value: Any) -> Any:  # noqa: ANN401 - as a field holds it
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +135,16 @@ class VoteField:
         type: The type of its values, as Arrow names it; ``[]`` behind it makes lists.
         part: The field of the vote that holds it; empty for the vote itself.
         attribute: Its name there; that of the column by default.
-        write: The function that makes the column's value, if the field is not None.
-        read: The function that makes the field of the column's value.
+        write: The function that makes the column's value of one that is not None, where they differ.
+        read: The function that makes the field of the column's value, where they differ.
     """
 
     name: str
     type: str
     part: str = ""
     attribute: str = ""
-    write: Callable[[Any], Any] = _same
-    read: Callable[[Any], Any] = _same
+    write: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
 
     @property
     def field(self) -> str:
@@ -158,12 +154,13 @@ class VoteField:
     def getter(self) -> Callable[[Vote], Any]:
         """Return a function that gives the column's value for a vote."""
         get = attrgetter(f"{self.part}.{self.field}" if self.part else self.field)
-        if self.part in {"", "usage"} and self.write is _same:
+        write = self.write
+        if self.part in {"", "usage"} and write is None:
             return get
 
         def written(vote: Vote) -> Any:  # noqa: ANN401 - as above
             value = None if self.part and getattr(vote, self.part) is None else get(vote)
-            return None if value is None else self.write(value)
+            return value if value is None or write is None else write(value)
 
         return written
 
@@ -245,9 +242,12 @@ _TOLD_TYPES: Final = {
     **dict.fromkeys(("unscored_reason", "selected_option", "assessment"), "string"),
 }
 _TYPES: Final = {
-    CELL: "int64",
-    **{field.name: field.type for field in FIELDS},
-    **{TOLD + name: kind for name, kind in _TOLD_TYPES.items()},
+    name: pyarrow.list_(pyarrow.type_for_alias(kind[:-2])) if kind.endswith("[]") else pyarrow.type_for_alias(kind)
+    for name, kind in {
+        CELL: "int64",
+        **{field.name: field.type for field in FIELDS},
+        **{TOLD + name: kind for name, kind in _TOLD_TYPES.items()},
+    }.items()
 }
 """Column -> its type, which one without any value would not show."""
 
@@ -272,7 +272,7 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
 
     def held(part: str) -> dict[str, Any]:
         return {
-            field: value if (value := row.get(column)) is None or read is _same else read(value)
+            field: value if (value := row.get(column)) is None or read is None else read(value)
             for column, field, read in _PARTS[part]
         }
 
@@ -337,18 +337,6 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
-def _type(name: str) -> pyarrow.DataType:
-    """Return the type of one of evenhand's columns."""
-    kind = _TYPES[name]
-    inner = pyarrow.type_for_alias(kind.removesuffix("[]"))
-    return pyarrow.list_(inner) if kind.endswith("[]") else inner
-
-
-@cache
-def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
-    return pyarrow.schema((name, _type(name)) for name in names)
-
-
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
     told = [cell.verdict or {} for cell in cells]
@@ -358,7 +346,7 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     own |= {TOLD + name: [each.get(name) for each in told] for name in _names(told)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
-        (name, _type(name) if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
+        (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
     )
 
 
@@ -425,7 +413,7 @@ def check_votes(table: pyarrow.Table, about: Iterable[str]) -> None:
     if missing:
         raise ValueError(f"it has no column {min(missing)!r}")
     for name, column in zip(table.column_names, table.columns, strict=True):
-        wanted = pyarrow.int64() if name == "instance" else _type(name) if name in _TYPES else column.type
+        wanted = pyarrow.int64() if name == "instance" else _TYPES.get(name, column.type)
         if column.type not in (wanted, pyarrow.null()):
             raise ValueError(f"its column {name!r} is of the type {column.type}, and not {wanted}")
         counts = pyarrow.types.is_integer(column.type) and (name in _TYPES or name in PLACES)
@@ -467,25 +455,21 @@ KINDS: Final[tuple[MatchKind, ...]] = get_args(MatchKind)
 NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
 
 _WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
-_USAGE: Final = [field for field in FIELDS if field.part == "usage" and field.type == "int64"]
-_NUMBERS: Final = ("na", "reasks", "cost_at_risk", *(field.name for field in _USAGE))
+_USAGE: Final = {field.field: field.name for field in FIELDS if field.part == "usage" and field.type == "int64"}
+"""Field of :class:`~evenhand.votes.Usage` -> its column."""
+_SENT: Final = [place for place, name in enumerate(_USAGE) if name in {"requests", "cached"}]
+_NUMBERS: Final = ("na", "reasks", "cost_at_risk", *_USAGE.values())
+_DRAWS: Final = ("sample", "draws_planned")
 
-OF_VOTES: Final = (
-    "judge_id",
-    "selected_index",
-    "unscored_reason",
-    "match_kind",
-    "cost",
-    *_NUMBERS,
-    "sample",
-    "draws_planned",
-)
+OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_DRAWS)
 """The columns that say of votes what measures need."""
 
 _OF_VERDICT: Final = ("na", "unscored_reason", "agreement", "spread", "position_consistent")
 _MEASURED: Final = ("score", *_OF_VERDICT, *FOR_MEASURES)
 OF_VERDICTS: Final = tuple(TOLD + name for name in _MEASURED)
 """The columns that say of verdicts what measures need."""
+_OF_VOTES_ALONE: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VOTES)])
+_OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VERDICTS, *OF_VOTES)])
 
 
 def told_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
@@ -514,11 +498,14 @@ class VoteColumns:
         n: The number of questions.
         question: The number of the question, from 0, in ascending order.
         selected: Whether an option was selected.
-        na: Whether it says that the question does not apply.
+        answered: Whether it selects an option or says NA; one that does neither is unscored.
+        asked: Whether it was asked for: not where nothing was recorded.
         reason: Why nothing was selected: a place in :data:`REASONS`.
         kind: The way in which the selection was read: a place in :data:`KINDS`.
         always: Whether the vote is cast for any outcome of the others; see :func:`~evenhand.votes.unselected_draws`.
         reasks: The number of times that the judge was asked again.
+        replied: Whether there was a reply, of those cast in any case.
+        sent: Whether the engine was one that sends something, or its journal answered.
         usage: The usage of the calls, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
         cost: The cost in US dollars.
         at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
@@ -527,11 +514,14 @@ class VoteColumns:
     n: int
     question: IntArray
     selected: BoolArray
-    na: BoolArray
+    answered: BoolArray
+    asked: BoolArray
     reason: IntArray
     kind: IntArray
     always: BoolArray
     reasks: IntArray
+    replied: BoolArray
+    sent: BoolArray
     usage: IntArray
     cost: FloatArray
     at_risk: FloatArray
@@ -539,7 +529,7 @@ class VoteColumns:
     @classmethod
     def of(cls, votes: Sequence[Sequence[Vote]]) -> Self:
         """Return the columns of the votes on each question."""
-        return cls.of_table(_table([Cell({}, tuple(own)) for own in votes], _schema((CELL, *OF_VOTES))))
+        return cls.of_table(_table([Cell({}, tuple(own)) for own in votes], _OF_VOTES_ALONE))
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
@@ -551,17 +541,24 @@ class VoteColumns:
         for name in numbers.keys() & set(cast.column_names):
             given = numbers_of(cast.column(name))
             numbers[name] = np.where(np.isnan(given), 0.0, given)
-        planned = numbers_of(cast.column("draws_planned"))
+        selected = cast.column("selected_index").is_valid().to_numpy()
+        reason = codes_of(cast.column("unscored_reason"), REASONS)
+        sample, planned = (numbers_of(cast.column(name)) for name in _DRAWS)
+        always = np.isnan(planned) | (sample % planned < np.clip(planned - 1, 1, 2))
+        usage = np.stack([numbers[name] for name in _USAGE.values()], axis=1).astype(np.int64)
         return cls(
             n=int(cells.max(initial=-1)) + 1,
             question=cast.column(CELL).to_numpy(),
-            selected=cast.column("selected_index").is_valid().to_numpy(),
-            na=numbers["na"] > 0,
-            reason=codes_of(cast.column("unscored_reason"), REASONS),
+            selected=selected,
+            answered=selected | (numbers["na"] > 0),
+            asked=reason != REASONS.index("not_asked"),
+            reason=reason,
             kind=codes_of(cast.column("match_kind"), KINDS),
-            always=np.isnan(planned) | (numbers_of(cast.column("sample")) % planned < np.clip(planned - 1, 1, 2)),
+            always=always,
             reasks=numbers["reasks"].astype(np.int32),
-            usage=np.stack([numbers[field.name] for field in _USAGE], axis=1).astype(np.int64),
+            replied=always & ~_WITHOUT_REPLY[reason],
+            sent=usage[:, _SENT].max(axis=1) > 0,
+            usage=usage,
             cost=numbers_of(cast.column("cost")),
             at_risk=numbers["cost_at_risk"],
         )
@@ -596,32 +593,10 @@ class VoteColumns:
         weights = np.asarray(counted, dtype=float)
         return np.bincount(self.question, weights=weights, minlength=self.n).astype(float)
 
-    @property
-    def replied(self) -> BoolArray:
-        """Whether there was a reply, of those cast in any case."""
-        found: BoolArray = self.always & ~_WITHOUT_REPLY[self.reason]
-        return found
-
     def replies(self) -> FloatArray:
         """Return, per question, the replies that named an option, and all replies; each re-ask follows a reply."""
         named, asked = self.replied & self.selected, self.replied * (1 + self.reasks)
         return np.stack([self.per_question(named), self.per_question(asked)], axis=1)
-
-    @property
-    def asked(self) -> BoolArray:
-        """Whether the vote was asked for: not where nothing was recorded."""
-        return ~self.because("not_asked")
-
-    @property
-    def answered(self) -> BoolArray:
-        """Whether the vote selects an option or says NA; one that does neither is unscored."""
-        found: BoolArray = self.selected | self.na
-        return found
-
-    def reasons_of(self, chosen: BoolArray) -> dict[str, int]:
-        """Count some votes by reason, sorted by name."""
-        counts = np.bincount(self.reason[chosen] + 1, minlength=len(REASONS) + 1)[1:].tolist()
-        return {reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count}
 
     def readings(self) -> Mapping[MatchKind, int]:
         """Count the forms in which selections of votes were read: kind -> votes.
@@ -641,28 +616,16 @@ class VoteColumns:
         costs = self.cost[chosen & ~np.isnan(self.cost)]
         sums = self.usage[chosen].sum(axis=0, dtype=np.int64).tolist()
         return Usage(
-            **{field.field: total for field, total in zip(_USAGE, sums, strict=True)},
+            **dict(zip(_USAGE, sums, strict=True)),
             cost=math.fsum(costs) if len(costs) else None,
             at_risk=math.fsum(self.at_risk[chosen]),
         )
 
     @property
-    def sent(self) -> BoolArray:
-        """Whether the engine was one that sends something, or its journal answered."""
-        places = [place for place, field in enumerate(_USAGE) if field.field in {"requests", "cached"}]
-        found: BoolArray = self.usage[:, places].max(axis=1) > 0
-        return found
-
-    @property
     def unscored_from_journal(self) -> int:
         """The number of unscored votes whose replies all came from the journal."""
-        calls, cached = (self.usage[:, [field.field for field in _USAGE].index(name)] for name in ("calls", "cached"))
-        return int(((cached > 0) & (calls == 0) & self.replied & ~self.selected & ~self.na).sum())
-
-    def because(self, reason: UnscoredReason) -> BoolArray:
-        """Return whether nothing was selected for this reason."""
-        found: BoolArray = self.reason == REASONS.index(reason)
-        return found
+        calls, cached = (self.usage[:, [*_USAGE].index(name)] for name in ("calls", "cached"))
+        return int(((cached > 0) & (calls == 0) & self.replied & ~self.answered).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -714,7 +677,7 @@ class VerdictColumns:
             )
             for verdict, mass in zip(verdicts, masses, strict=True)
         ]
-        return cls.of_table(_table(cells, _schema((CELL, *OF_VERDICTS, *OF_VOTES))))
+        return cls.of_table(_table(cells, _OF_VERDICTS_AND_VOTES))
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
@@ -759,12 +722,6 @@ class VerdictColumns:
         return np.isfinite(self.score)
 
     @property
-    def no_value(self) -> BoolArray:
-        """Whether the option that was selected has none."""
-        found: BoolArray = self.reason == REASONS.index("no_value")
-        return found
-
-    @property
     def num_unscored_votes(self) -> FloatArray:
         """The number of unscored votes."""
         return self.votes.per_question(~self.votes.answered)
@@ -786,5 +743,5 @@ class VerdictColumns:
         """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
         complete = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.num_unscored_votes == 0)
         limits = self.limits(ranges)
-        limits[~self.scored & (complete | self.no_value)] = np.nan
+        limits[~self.scored & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
         return limits

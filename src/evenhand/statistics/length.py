@@ -203,7 +203,7 @@ def verbosity_slope(
     far apart in quality are decided regardless of their lengths. For a quality difference with standard deviation s (in
     log-odds) it is a little less than :math:`\lambda / \sqrt{1 + 0.35\,s^2}`: for s = 1 five sixths of λ, for s = 2 six
     tenths. That is the effect averaged over the pairs at hand, not wrong but another number. With the quality on the
-    judge's own scale the slope is the ``verbosity_preference`` of `evenhand.engines.simulated`, λ itself; with a
+    judge's own scale the slope is the ``verbosity_preference`` of `evenhand.engines.free_engines`, λ itself; with a
     coarser one, something between. A position preference does the same to votes of single orders: give ``shown_first``.
 
     Args:

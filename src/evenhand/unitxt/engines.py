@@ -33,7 +33,7 @@ from uuid import uuid4
 from anyio.from_thread import start_blocking_portal
 
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine
-from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
+from evenhand.engines import free_engines, litellm, openai_compatible, replay
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.calls import Calls, classifications_of
 from evenhand.engines.journal import Journal, open_journal
@@ -197,7 +197,7 @@ def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **
     return made  # type: ignore[no-any-return] # a class below the base
 
 
-BaselineEngine = _derived(baseline.BaselineEngine, journal=None)
+BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
 LiteLLMEngine = _derived(litellm.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
 OpenAICompatibleEngine = _derived(
     openai_compatible.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible"
@@ -207,7 +207,7 @@ ReplayEngine = _derived(
     journal=None,
     get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
 )
-SimulatedEngine = _derived(simulated.SimulatedEngine, journal=None)
+SimulatedEngine = _derived(free_engines.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:

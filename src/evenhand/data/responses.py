@@ -1,0 +1,431 @@
+"""The responses of systems in rows of data, and the texts of a result read again from the data that were judged.
+
+The responses to a prompt are one instance's predictions, or stand in wide data (one column per system) or long data
+(one row per response). Results hold votes and no texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from typing import Any, Final
+
+from evenhand.criteria import Checklist, Criterion
+from evenhand.data.fields import (
+    cell_name,
+    classifications_of,
+    context_of,
+    field_of,
+    name_in,
+    name_of,
+    references_of,
+    text_of,
+)
+from evenhand.data.plain import briefly, context_mapping, parse_cell
+from evenhand.data.rows import Row, read_rows, row_ids
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.numbers import format_count
+from evenhand.question import Classifications
+from evenhand.votes import is_missing
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt with the responses to it.
+
+    Attributes:
+        id: As the data name it; None if they do not.
+        fields: The columns that hold what all responses share.
+        responses: System -> response; None if there is none.
+        data_classifications: The classifications of all rows of the prompt.
+    """
+
+    id: str | None
+    fields: Row
+    responses: Mapping[str, str | None]
+    data_classifications: Classifications = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The layout of the systems' responses in the rows.
+
+    Attributes:
+        response_fields: Wide data: the columns, one per system. Long data: the column with the response.
+        systems: Long data: the systems to compare; None for all.
+        systems_field: Long data: the column that names the system.
+        id_field: The column that names the prompt, which long data must have.
+
+    Systems and prompts of long data are distinguished by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
+    ``"2"`` are one prompt.
+    """
+
+    response_fields: str | tuple[str, ...] | None = None
+    systems: tuple[str, ...] | None = None
+    systems_field: str | None = None
+    id_field: str | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a row is one response."""
+        return self.systems_field is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold responses."""
+        given = self.response_fields
+        return () if given is None else (given,) if isinstance(given, str) else given
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Check that the settings go together.
+
+        Raises:
+            InvalidInputError: If they contradict one another, or name fewer than two systems.
+        """
+        fits_long = len(self.columns) == 1 and self.id_field is not None
+        fits_wide = len(self.columns) > 1 and self.systems is None
+        if not (fits_long if self.is_long else fits_wide):
+            given = {name: value for name, value in asdict(self).items() if value is not None}
+            raise InvalidInputError(
+                f"{given!r} do not say where the responses of two systems are: with response_fields name at least two "
+                "columns, one per system; or, for data with one row per response, name the column of the responses "
+                "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
+                f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
+            )
+        if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
+            raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
+
+    def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
+        """Return the prompts, in the order of their first row.
+
+        Args:
+            rows: The data.
+            shared: Columns that must be equal in all rows of a prompt, because the judge is shown them once.
+
+        Raises:
+            InvalidInputError: If the data do not fit the layout.
+        """
+        self.check(list(rows[0]))
+        return self._long_prompts(rows, shared) if self.is_long else self._wide_prompts(rows)
+
+    def _wide_prompts(self, rows: Sequence[Row]) -> tuple[Prompt, ...]:
+        ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
+        return tuple(
+            Prompt(
+                id=ids[instance],
+                fields=row,
+                responses=read_responses(
+                    {system: field_of(row, system, instance, "response_fields") for system in self.columns}, instance
+                ),
+                data_classifications=classifications_of(row, instance),
+            )
+            for instance, row in enumerate(rows)
+        )
+
+    def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
+        held: dict[str, dict[str, int]] = {}
+        for number, row in enumerate(rows):
+            system = name_in(row, number, str(self.systems_field), "systems_field")
+            identifier = name_in(row, number, str(self.id_field), "id_field")
+            responses = held.setdefault(identifier, {})
+            if system in responses:
+                raise InvalidInputError(
+                    f"rows {responses[system]} and {number} both hold a response of {system!r} to {identifier!r}: keep "
+                    "one of them, or give each its own id"
+                )
+            responses[system] = number
+        systems = self._choose_systems({system: None for responses in held.values() for system in responses})
+        prompts = []
+        for instance, (identifier, responses) in enumerate(held.items()):
+            _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
+            found = {
+                system: field_of(rows[responses[system]], self.columns[0], responses[system], "response_fields")
+                if system in responses
+                else None
+                for system in systems
+            }
+            first = rows[next(iter(responses.values()))]
+            marked = chain.from_iterable(classifications_of(rows[number], number) for number in responses.values())
+            prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
+        return tuple(prompts)
+
+    def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
+        if self.systems is None:
+            if len(found) < 2:
+                raise InvalidInputError(
+                    f"the column {self.systems_field!r} names {list(found)!r}; a comparison needs at least two systems"
+                )
+            return tuple(found)
+        named = tuple(name_of(system) for system in self.systems)
+        unknown = [system for system in named if system not in found]
+        if unknown:
+            raise InvalidInputError(
+                f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
+            )
+        return named
+
+
+def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:
+    for field in shared:
+        seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
+        other = next((text for text in seen if text != seen[0]), None)
+        if other is not None:
+            raise InvalidInputError(
+                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to "
+                "the prompt and is shown or counted once for all responses: give each prompt its own id"
+            )
+
+
+def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
+    """Return system -> response, from one instance's predictions.
+
+    A dict names its systems; the systems of a list are called ``"1"``, ``"2"``, … A text that holds such a list or
+    dict, as JSON or as Python writes it, is read (a recipe's post-processors may have made it one). A response that
+    is not a text is shown as JSON. An empty response is a response; None and NaN mean that there is none.
+
+    Args:
+        prediction: The predictions for the instance.
+        instance: Its index, for the message.
+
+    Raises:
+        InvalidInputError: If the predictions are something else, or a name is not a text.
+
+    Example:
+        >>> read_responses(["Paris", None], 0)
+        {'1': 'Paris', '2': None}
+        >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
+        {'gpt-4.1': 'Paris', 'tie': ''}
+    """
+    found = parse_cell(prediction, f"instance {instance}")
+    if isinstance(found, (list, tuple)):
+        found = {str(number): response for number, response in enumerate(found, start=1)}
+    if not isinstance(found, Mapping):
+        raise InvalidInputError(
+            f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
+            "comparison takes a list of responses, or a dict of system -> response"
+        )
+    for name in found:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
+    return {
+        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
+    }
+
+
+def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
+    """Return the systems that every instance names, in the order of the first one.
+
+    Raises:
+        InvalidInputError: If there are no instances, fewer than two systems, or an instance names others than the
+            first one does.
+    """
+    if not rows:
+        raise InvalidInputError("there are no instances to compare: the data set is empty")
+    systems = tuple(rows[0])
+    for instance, row in enumerate(rows):
+        if row.keys() == rows[0].keys():
+            continue
+        lacking = [name for name in systems if name not in row]
+        extra = [name for name in row if name not in rows[0]]
+        differences = [f"lacks {lacking!r}"] * bool(lacking) + [f"adds {extra!r}"] * bool(extra)
+        raise InvalidInputError(
+            f"instance {instance} does not name the same systems as instance 0: it {' and '.join(differences)}. Give a "
+            "response of every system to every instance, None where there is none"
+        )
+    if len(systems) < 2:
+        raise InvalidInputError(
+            f"the predictions name {len(systems)} system(s), {list(systems)!r}; a comparison needs at least two, "
+            "and one system alone fits metrics.evenhand.direct"
+        )
+    return systems
+
+
+MOST_COMPARED: Final = 50
+"""The number of cells whose responses are looked up in the prompts that were sent."""
+
+_BEGINNING: Final = 60
+"""The number of letters and digits of a response that are looked up."""
+
+About = Mapping[str, Any]
+"""The subject of a cell of a result: instance, system, criterion and the like."""
+
+
+@dataclass(frozen=True)
+class JudgedTexts:
+    """The texts of a result.
+
+    Attributes:
+        header: What the result says of what was judged.
+        rows: Row of the result -> row of the data, with what is shown next to the responses.
+        responses: Row of the result -> system -> response, None if there is none.
+        context_fields: Name shown -> column; None for those of what was judged.
+    """
+
+    header: Mapping[str, Any]
+    rows: Mapping[int, Row]
+    responses: Mapping[int, Mapping[str, str | None]]
+    context_fields: Mapping[str, str] | None
+
+    @classmethod
+    def of(
+        cls,
+        header: Mapping[str, Any],
+        abouts: Sequence[About],
+        data: object,
+        response_fields: str | None = None,
+        context_fields: object = None,
+    ) -> JudgedTexts:
+        """Find the texts in the data that were judged.
+
+        Args:
+            header: What the result says of what was judged, with its parameters.
+            abouts: What its cells are about.
+            data: What :func:`~evenhand.data.rows.read_rows` reads.
+            response_fields: The column with the responses, where the result does not know it, as with recorded votes.
+            context_fields: What is shown next to them, in place of what the judge was shown.
+
+        Raises:
+            InvalidInputError: Data that are not those that were judged.
+        """
+        rows, said = read_rows(data), header["parameters"]
+        systems = header.get("systems") or dict.fromkeys(about.get("system") or "" for about in abouts)
+        if said.get("systems_field"):
+            layout = Layout(said["response_fields"], tuple(systems), said["systems_field"], said["id_field"])
+            prompts = layout.prompts(rows)
+            places = _places_by_name(_prompt_ids(abouts), [str(prompt.id) for prompt in prompts])
+            found = {row: prompts[place] for row, place in places.items()}
+            held: Mapping[int, Row] = {row: prompt.fields for row, prompt in found.items()}
+            texts: Mapping[int, Mapping[str, str | None]] = {row: prompt.responses for row, prompt in found.items()}
+        else:
+            held = {row: rows[place] for row, place in _places(said, abouts, rows).items()}
+            columns = {system: system for system in systems}
+            if response_fields is not None:
+                columns = dict.fromkeys(columns or [""], response_fields)
+            elif not any(columns):
+                raise InvalidInputError(
+                    "the result does not say where the responses are: name their column, response_fields=… (in the "
+                    "shell --response-fields)"
+                )
+            texts = {row: _texts(own, row, columns) for row, own in held.items()}
+        shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
+        return cls(header, held, texts, shown)
+
+    def shown(self, about: About) -> dict[str, str | None]:
+        """Return system -> response for the systems of a cell; None without a response."""
+        texts = self.responses[about["instance"]]
+        systems = (about["first"], about["second"]) if "first" in about else (about.get("system") or "",)
+        return {system: texts[system] for system in systems}
+
+    def context(self, about: About, criterion: Callable[[], Criterion]) -> dict[str, str]:
+        """Return name shown -> text, of what was shown next to the responses.
+
+        Args:
+            about: What a cell is about.
+            criterion: Makes its criterion, which says what is shown where the header does not.
+
+        Raises:
+            InvalidInputError: If the row lacks a column.
+        """
+        instance = about["instance"]
+        references = references_of(self.rows[instance], self.header["parameters"].get("reference_field"), instance)
+        judged: Criterion | Checklist
+        if "checklist" in about:
+            judged = Checklist.model_validate(self.header["checklists"][about["checklist"]])
+        elif "criterion" in self.header:
+            judged = Criterion.model_validate(self.header["criterion"])
+        else:
+            judged = criterion()
+        return context_of(self.rows[instance], self.context_fields, judged, instance, references)
+
+    def check_lengths(self, abouts: Iterable[About]) -> None:
+        """Check that the responses of contests are as long as those that were judged.
+
+        Raises:
+            InvalidInputError: If one is not.
+        """
+        for about in abouts:
+            judged = [about[name] for name in ("first_length", "second_length")]
+            for (system, text), length in zip(self.shown(about).items(), judged, strict=True):
+                if length is not None and length != (None if text is None else len(text)):
+                    raise _other_data(about, system)
+
+    def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
+        """Check that the responses stand in the prompts that were sent, where these were kept.
+
+        Prompts show texts in their own way, so that a few may not be found: more than half is another data set.
+
+        Args:
+            sent: What a cell is about, and the text of the prompts that were sent about it.
+
+        Raises:
+            InvalidInputError: If they do not.
+        """
+        compared, missed = 0, []
+        for about, prompts in islice(sent, MOST_COMPARED):
+            letters = _letters(prompts)
+            for system, text in self.shown(about).items():
+                compared += 1
+                if text is None or _letters(text)[:_BEGINNING] not in letters:
+                    missed.append((about, system))
+        if len(missed) * 2 > compared:
+            raise _other_data(*missed[0])
+
+
+def _other_data(about: About, system: str) -> InvalidInputError:
+    of = f" of {system!r}" if system else ""
+    return InvalidInputError(
+        f"row {about['instance']} of the data is not the one that was judged: the response{of} is "
+        "another. Give the very rows that were judged, in their order, or judge with id_field=…, so that rows "
+        "are found by their ids"
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _texts(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
+    held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
+    return {
+        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
+        for system, value in held.items()
+    }
+
+
+def _prompt_ids(abouts: Iterable[About]) -> dict[int, str]:
+    return {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
+
+
+def _places(said: Mapping[str, Any], abouts: Sequence[About], rows: Sequence[Row]) -> dict[int, int]:
+    """Return row of the result -> place in the data: by id if rows have one, else by number."""
+    instances = list(dict.fromkeys(about["instance"] for about in abouts))
+    known, field = said.get("ids", ()), said.get("id_field")
+    ids = {row: known[row] for row in instances} if known else _prompt_ids(abouts)
+    if ids and field is not None:
+        return _places_by_name(
+            ids, [name_of(field_of(row, field, number, "id_field")) for number, row in enumerate(rows)]
+        )
+    judged = max(said["n"], max(instances) + 1)
+    if len(rows) <= max(instances) or (judged == said["n"] and len(rows) != judged):
+        raise InvalidInputError(
+            f"the data have {format_count(len(rows), 'row')}, and {format_count(judged, 'row')} were judged: give the "
+            "very rows that were judged, in their order"
+        )
+    return {row: row for row in instances}
+
+
+def _places_by_name(ids: Mapping[int, str], names: Sequence[str]) -> dict[int, int]:
+    """Return row of the result -> the place of its id among those of the data.
+
+    Raises:
+        InvalidInputError: If the data lack one.
+    """
+    named = {name: place for place, name in enumerate(names)}
+    lost = [name for name in ids.values() if name not in named]
+    if lost:
+        raise InvalidInputError(
+            f"the data have no row with the id {lost[0]!r}, which was judged; {format_count(len(lost), 'row')} of "
+            f"{len(ids)} are lacking, and the ids are {list(named)[:3]!r} …: give the data that were judged"
+        )
+    return {row: named[name] for row, name in ids.items()}
