@@ -15,7 +15,7 @@ from evenhand.data.cells import (
     cast_votes,
     categories_of,
     columns_of,
-    named_weights,
+    weights_by_judge,
 )
 from evenhand.data.fields import (
     read_clusters,
@@ -70,7 +70,7 @@ def _table_of_votes(
 ) -> Results:
     """Return the verdicts that recorded votes give."""
     ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
-    weights = named_weights(parameters["weights"], read.judges)
+    weights = weights_by_judge(parameters["weights"], read.judges)
     lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
     if lacking and parameters["rule"] in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")

@@ -24,9 +24,9 @@ from evenhand.data.cells import (
     as_text,
     columns_of,
     is_abstention,
-    is_written_nothing,
-    named_weights,
+    is_text_for_nothing,
     set_aside,
+    weights_by_judge,
 )
 from evenhand.data.fields import (
     field_of,
@@ -354,7 +354,7 @@ class RecordedVotes:
             raise InvalidInputError(
                 f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
             )
-        named_weights(given.judge_weights, self.judges)
+        weights_by_judge(given.judge_weights, self.judges)
         samples = 1 + max((vote.sample for vote in self.votes), default=0)
         return given.model_copy(update={"samples": samples, "check_positional_bias": False, **grid})
 
@@ -405,7 +405,7 @@ class RecordedVotes:
         Raises:
             InvalidInputError: If a judge voted twice on the same question, or too many votes select no option.
         """
-        of_judge = named_weights(weights, self.judges) or {}
+        of_judge = weights_by_judge(weights, self.judges) or {}
         seen: dict[Hashable, int] = {}
         equal: dict[Hashable, Vote] = {}  # equal votes are one value
         found: dict[tuple[Any, ...], list[Vote]] = {}
@@ -451,7 +451,7 @@ def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
 
 
 def _says_nothing(cell: object) -> bool:
-    return is_abstention(cell) or is_written_nothing(cell)
+    return is_abstention(cell) or is_text_for_nothing(cell)
 
 
 def _meanings(cell: object, names: Sequence[tuple[str, Meaning]]) -> set[Meaning]:

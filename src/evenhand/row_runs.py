@@ -14,7 +14,7 @@ from typing import Any, Final, Self, TypeVar
 
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
-from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
+from evenhand.data.cells import LabelReader, is_abstention, is_text_for_nothing
 from evenhand.data.fields import (
     cell_name,
     check_label_columns,
@@ -620,7 +620,7 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
     column = next((column for column in columns if column in prompt.fields), columns[0])
     value = field_of(prompt.fields, column, instance, "gold_fields")
     value = value if isinstance(value, str) or is_abstention(value) else briefly(plain_cell(value))
-    if is_abstention(value) or is_written_nothing(value):
+    if is_abstention(value) or is_text_for_nothing(value):
         return None
     if value in (*pair, TIE):
         return str(value)

@@ -149,15 +149,11 @@ def test_what_is_compressed_as_data_are_is_read_and_rows_of_several_batches_keep
     assert read_file(table) == rows
 
 
-def as_csv():
-    return "question,answer\nWho?,Jane Austen.\nWhat?,A rose.\n"
-
-
 @LINUX
 @pytest.mark.parametrize(
     "content",
-    [LINES.encode(), json.dumps(ROWS).encode(), as_csv().encode(), gzip.compress(LINES.encode())],
-    ids=["lines", "list", "csv", "gzip"],
+    [LINES.encode(), json.dumps(ROWS).encode(), b"question,answer\nWho?,Jane Austen.\nWhat?,A rose.\n"],
+    ids=["lines", "list", "csv"],
 )
 def test_rows_come_through_a_pipe_of_the_shell(content):
     out, into = os.pipe()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.data.documents import derived_name, read_criterion, read_rubric
+from evenhand.data.documents import derive_name, read_criterion, read_rubric
 from evenhand.errors import InvalidCriterionError
 
 
@@ -19,7 +19,7 @@ from evenhand.errors import InvalidCriterionError
     ],
 )
 def test_a_name_is_derived_from_the_first_words(requirement, name):
-    assert derived_name(requirement) == name
+    assert derive_name(requirement) == name
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from itertools import combinations
 from typing import Any, Final, Literal
 
 from evenhand.criteria import NA_LABELS, Criterion, Option, fold_label
-from evenhand.data.fields import column_of, columns_named
+from evenhand.data.fields import check_column_names, column_of
 from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -109,10 +109,10 @@ def is_abstention(vote: object) -> bool:
     return not vote.strip() if isinstance(vote, str) else is_missing(vote)
 
 
-def is_written_nothing(vote: object) -> bool:
+def is_text_for_nothing(vote: object) -> bool:
     """Return whether it is the text that Python or JSON makes of nothing.
 
-    >>> [is_written_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
+    >>> [is_text_for_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
     [True, True, True, False, False]
     """
     return isinstance(vote, str) and fold_label(vote) in _WRITTEN_NOTHING
@@ -253,7 +253,7 @@ class LabelReader:
             found = self.numbers[reading].get(number)
         if found is None and folded in _TRUTH:
             found = self._option_of_truth(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
-        if found is None and not is_written_nothing(cell):
+        if found is None and not is_text_for_nothing(cell):
             return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place), reading))
         return found
 
@@ -302,7 +302,7 @@ NO_VERDICT = Verdict(unscored_reason="not_asked")
 """The verdict on an instance for which no vote and no abstention is recorded."""
 
 
-def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[str, object]:
+def votes_by_judge(recorded: object, where: str, *, prefix: str = "judge") -> dict[str, object]:
     """Return the votes of one instance by judge; in a list, the judges are ``judge_0``, ``judge_1``, ….
 
     A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
@@ -316,7 +316,7 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     Raises:
         InvalidInputError: If it is something else.
 
-    >>> named_votes(["yes", None], "instance 0")
+    >>> votes_by_judge(["yes", None], "instance 0")
     {'judge_0': 'yes', 'judge_1': None}
     """
     given = parse_cell(recorded, where)
@@ -329,7 +329,7 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     )
 
 
-def named_weights(weights: object, judges: Sequence[str]) -> dict[str, float] | None:
+def weights_by_judge(weights: object, judges: Sequence[str]) -> dict[str, float] | None:
     """Name the weights of judges; None for none.
 
     Args:
@@ -382,7 +382,7 @@ def columns_of(
     Raises:
         InvalidInputError: No such column, or one named twice.
     """
-    listed = columns_named(names, what)
+    listed = check_column_names(names, what)
     columns = [VoteColumn(name, tuple(map(plain_cell, column_of(rows, name, NOT_ASKED)))) for name in listed]
     for column in columns:
         if all(cell is NOT_ASKED for cell in column.cells):
@@ -402,7 +402,7 @@ def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
         InvalidInputError: If a cell is something else, and not empty either.
     """
     rows = [
-        {} if cell is NOT_ASKED or is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
+        {} if cell is NOT_ASKED or is_abstention(cell) else votes_by_judge(cell, f"instance {row}", prefix=column.name)
         for row, cell in enumerate(column.cells)
     ]
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
@@ -468,7 +468,7 @@ def cast_votes(
 def _labels_in(column: VoteColumn) -> dict[str, str]:
     """Return folded label -> label, of those that occur in a column."""
     cells = (cell for cell in column.cells if cell is not NOT_ASKED and not is_abstention(cell))
-    labels = [_label(cell) for cell in cells if not is_written_nothing(cell)]
+    labels = [_label(cell) for cell in cells if not is_text_for_nothing(cell)]
     return {fold_label(label): label for label in reversed(labels)}
 
 

@@ -297,7 +297,7 @@ def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] 
     text, scale = fields.get("description"), fields.get("scale")
     if not isinstance(text, str) or not text.strip():
         raise InvalidCriterionError(f"{where} has the requirement {briefly(text)}; it must be a text{_quoted(text)}")
-    fields = {"name": derived_name(text, taken), **fields, "description": text.strip()}
+    fields = {"name": derive_name(text, taken), **fields, "description": text.strip()}
     _check_scale(scale, where)
     if "options" not in fields:
         if scale not in (None, "binary"):
@@ -305,7 +305,7 @@ def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] 
         options = yes_no_criterion("", "").options
     else:
         options = _options_of(fields["options"], where)
-    return _validate(Criterion, {"scale": implied_scale(options), **fields, "options": options}, where)
+    return _validate(Criterion, {"scale": infer_scale(options), **fields, "options": options}, where)
 
 
 def _check_scale(scale: object, where: str) -> None:
@@ -380,15 +380,15 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     given = _fields_of(_UNITXT[kind], {name: value for name, value in fields.items() if name != "__type__"}, where)
     parts = _unitxt_options(given, where)
     names = {fold_label(part["name"]) for part in parts}
-    values = {fold_label(name): value for name, value in _held(dict, given, "option_map", names, where).items()}
-    absent = set(map(fold_label, _held(list, given, "na_options", names, where)))
+    values = {fold_label(name): value for name, value in _of_options(dict, given, "option_map", names, where).items()}
+    absent = set(map(fold_label, _of_options(list, given, "na_options", names, where)))
     options = []
     for part in parts:
         folded, place = fold_label(part["name"]), f"the option {part['name']!r} of {where}"
         own = {"label": part["name"], "description": part.get("description", "")}
         options.append(_validate(Option, {**own, "value": values.get(folded), "na": folded in absent}, place))
     _check_scale(given.get("scale"), where)
-    scale = "ordinal" if kind == "evenhand_criterion" else implied_scale(options)
+    scale = "ordinal" if kind == "evenhand_criterion" else infer_scale(options)
     described = {name: value for name, value in given.items() if name in Criterion.model_fields}
     return _validate(Criterion, {"scale": scale, **described, "options": options}, where)
 
@@ -398,7 +398,7 @@ def _unitxt_options(criterion: Mapping[str, Any], where: str) -> list[dict[str, 
     return [_fields_of(_UNITXT_OPTION, part, place) for place, part in parts]
 
 
-def _held(kind: type[Held], given: Mapping[str, Any], name: str, accepted: Collection[str], where: str) -> Held:
+def _of_options(kind: type[Held], given: Mapping[str, Any], name: str, accepted: Collection[str], where: str) -> Held:
     """Return the mapping or list in a field, which names options."""
     held = given.get(name, kind())
     if not isinstance(held, kind):
@@ -411,10 +411,10 @@ def _held(kind: type[Held], given: Mapping[str, Any], name: str, accepted: Colle
     return held
 
 
-def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
+def derive_name(requirement: str, taken: Collection[str] = ()) -> str:
     """Return a name made of a requirement's first words, different from those that are taken.
 
-    >>> derived_name("Names who does what, and until when."), derived_name("Is polite!", {"is_polite"})
+    >>> derive_name("Names who does what, and until when."), derive_name("Is polite!", {"is_polite"})
     ('names_who_does_what_and_until_when', 'is_polite_2')
     """
     name = ""
@@ -426,7 +426,7 @@ def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
     return next(made for number in count(1) if (made := name if number == 1 else f"{name}_{number}") not in taken)
 
 
-def implied_scale(options: Sequence[Option]) -> Scale:
+def infer_scale(options: Sequence[Option]) -> Scale:
     """Return the scale of a criterion that does not name it: binary with two different values, else ordinal."""
     values = [option.value for option in options if not option.na]
     return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
@@ -476,12 +476,12 @@ def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str
 _NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
 
 
-def is_worded(reference: str) -> bool:
+def reads_as_sentence(reference: str) -> bool:
     """Return whether a text reads as a sentence, which stands for a yes/no criterion; files are not looked at.
 
     It has several words or ends in a question mark, and is neither JSON nor an id nor the name of a file.
 
-    >>> [is_worded(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
+    >>> [reads_as_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
     [True, True, True, False, False]
     """
     sentence = reference.strip()
@@ -493,7 +493,7 @@ def is_worded(reference: str) -> bool:
 def names_a_file(reference: str) -> bool:
     """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
     name = reference.strip()
-    if is_worded(name):
+    if reads_as_sentence(name):
         try:
             return os.sep in name and expanded(name).exists()
         except OSError:  # it is too long

@@ -458,7 +458,7 @@ def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
     return FEWEST_VALUES if _GROUPING.search(words) and not _CATEGORY.search(words) else None
 
 
-def columns_named(given: object, setting: str) -> tuple[str, ...]:
+def check_column_names(given: object, setting: str) -> tuple[str, ...]:
     """Return one name of a column, or several.
 
     Args:

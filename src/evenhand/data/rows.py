@@ -302,7 +302,7 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too. What the shell has opened has no name that ends in a format: JSON
-    lines, JSON and CSV are distinguished there, compressed or not. A list of JSON, and a log, are read whole.
+    lines, JSON and CSV are distinguished there. A list of JSON, and a log, are read whole.
 
     Args:
         path: The file.
@@ -350,19 +350,11 @@ class _Bytes(io.BufferedIOBase):
     """
 
     def __init__(self, path: Path, *, held: bool) -> None:
-        self._path, self.given, is_piped = path, 0, is_opened(path)
-        self._is_bounded = held and is_piped
-        self._size: int | None = None
-        self._packed = cast("Any", open_file(path))
-        self._file = self._packed
-        if path.suffix.lower() == ".gz" or (is_piped and self._packed.peek(2)[:2] == b"\x1f\x8b"):
-            if is_piped:  # its size is not known before it is read
-                with self._packed as file:
-                    self._packed = io.BytesIO(file.read(MOST_PIPED_BYTES + 1))
-            self._size = self._packed.seek(0, io.SEEK_END)
-            _check_piped(self._size if is_piped else 0)
-            self._packed.seek(0)
-            self._file = cast("Any", gzip.GzipFile(fileobj=self._packed))
+        self._path, self.given = path, 0
+        self._most = MOST_PIPED_BYTES if held and is_opened(path) else sys.maxsize
+        self._packed = open_file(path)
+        self._is_packed = path.suffix.lower() == ".gz"
+        self._file = cast("Any", gzip.GzipFile(fileobj=self._packed) if self._is_packed else self._packed)
 
     def readable(self) -> bool:
         return True
@@ -373,21 +365,16 @@ class _Bytes(io.BufferedIOBase):
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InvalidInputError(f"{str(self._path)!r} is not a whole gzip file: {error}") from error
         self.given += len(part)
-        if self._size is not None:
-            check_growth(self._size, self.given)
-        if self._is_bounded:
-            _check_piped(self.given)
+        if self._is_packed:
+            check_growth(os.fstat(self._packed.fileno()).st_size, self.given)
+        if self.given > self._most:
+            raise OSError(errno.EFBIG, f"it holds more than {self._most // 1024**2} MiB, the most that is read")
         return part
 
     def close(self) -> None:
         self._file.close()
         self._packed.close()
         super().close()
-
-
-def _check_piped(size: int) -> None:
-    if size > MOST_PIPED_BYTES:
-        raise OSError(errno.EFBIG, f"it holds more than {MOST_PIPED_BYTES // 1024**2} MiB, the most that is read")
 
 
 @contextmanager
@@ -763,7 +750,7 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
     shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
-    there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
+    there. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
     one after the other.
 
     Raises:

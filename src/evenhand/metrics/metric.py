@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
-from evenhand.data.documents import is_worded, names_a_file
+from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
     classifications_of,
@@ -160,7 +160,7 @@ class EvenhandMetric(IntervalFields):
                 f"criteria is a list of {len(value)}; a metric judges by one criterion: give a metric for each, or all "
                 "of them as a rubric to metrics.evenhand.rubric"
             )
-        is_sentence = isinstance(value, str) and is_worded(value) and not names_a_file(value)
+        is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
         if name == "criteria" and (isinstance(value, Criterion) or is_sentence):
             value = load_criteria_artifact(value)
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):

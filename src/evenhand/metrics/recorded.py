@@ -12,9 +12,9 @@ from evenhand.data.cells import (
     VoteColumn,
     cast_votes,
     columns_within,
-    is_written_nothing,
-    named_weights,
+    is_text_for_nothing,
     set_aside,
+    weights_by_judge,
 )
 from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
@@ -136,7 +136,7 @@ class VoteAggregation(EvenhandMetric):
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
         judges = columns_within(VoteColumn("judge", given))
-        weights = named_weights(self.judge_weights, [column.name for column in judges])
+        weights = weights_by_judge(self.judge_weights, [column.name for column in judges])
         votes = cast_votes(judges, len(inputs), reader)
         verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
         right = _right([references or () for _, references, _ in inputs], reader)
@@ -216,7 +216,7 @@ def _votes_of(prediction: Any, row: int) -> object:
             f"instance {row} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
             "data field that holds them: prediction_field=…"
         )
-    return None if is_written_nothing(prediction) else prediction
+    return None if is_text_for_nothing(prediction) else prediction
 
 
 def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:

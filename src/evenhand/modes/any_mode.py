@@ -213,7 +213,7 @@ class ModeAnalysis(Analysis):
         notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            drawn = any(getattr(each, "overall_spread", None) for each in self.measures.values())
+            drawn = any(getattr(each, "spread", None) for each in self.measures.values())
             caution = spread_caution(self.parameters["grid"]["samples"]) if drawn else None
             return (replace(own, notes=(*own.notes, *([caution] if caution else []), *notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation.verdict import most_frequent_reason
-from evenhand.criteria import Criterion, fold_label
+from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import CHOICE_PROMPTS, ChoiceMode, choice_question
 from evenhand.modes.mode import Subject, VoteCells, one_criterion
@@ -239,6 +239,7 @@ class GradeMode(ChoiceMode[Runs]):
 
     kind: ClassVar = "grade_scores"
     function: ClassVar = "grade_scores"
+    saved_as: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
@@ -274,11 +275,6 @@ class GradeMode(ChoiceMode[Runs]):
             gradings=gradings,
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
         )
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criterion."""
@@ -569,11 +565,6 @@ class GradeAnalysis(Analysis):
     def instances(self) -> tuple[GradedInstance, ...]:
         """The entries, ordered by prompt, by run (without the unrelated option first), and by row."""
         return self.entries
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion by which a candidate is the best."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:

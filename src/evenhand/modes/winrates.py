@@ -133,6 +133,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     kind: ClassVar = "winrates"
     compares_two: ClassVar = True
     function: ClassVar = "winrates"
+    saved_as: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return a question for each pair with both responses."""
@@ -160,11 +161,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """Judge the pairs of the design, and return the votes on each contest."""
         held = zip(subjects, self.judge(subjects, judges), places, strict=True)
         return [Cell(about, tuple(votes)) for each in held for about, votes in self.cells(*each)]
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""
@@ -683,16 +679,6 @@ class WinrateAnalysis(Analysis):
     def contests(self) -> tuple[Contest, ...]:
         """The entries, ordered by prompt and pair."""
         return self.entries
-
-    @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
-    @cached_property
-    def criterion(self) -> Criterion:
-        """The criterion of the comparisons."""
-        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def summary(self) -> ContestSummary:

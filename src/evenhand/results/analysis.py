@@ -98,6 +98,16 @@ class Analysis:
         raise NotImplementedError
 
     @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for; empty if the results know none."""
+        return tuple(self.header.get("systems", ()))
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion of results that have only one."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
     def entries(self) -> tuple[Any, ...]:
         """The judged entries; those of results on disk have no reasons and replies, which no score needs."""
         return tuple(self.read(self.stored.cells(texts=False)))
@@ -224,9 +234,9 @@ class Analysis:
             "parameters": {**self.parameters, "judges": ["people"], "scoring": "selected", "grid": grid},
         }
 
-    def criterion_of(self, cell: Cell) -> Criterion:
+    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - of other kinds
         """Return the criterion whose options were offered in a cell, as people are offered them."""
-        raise NotImplementedError
+        return self.criterion
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

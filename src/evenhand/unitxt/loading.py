@@ -23,15 +23,15 @@ from evenhand.data.documents import (
     CRITERION_FIELDS,
     ROWS_ENDING,
     criterion_of_fields,
-    derived_name,
-    is_worded,
+    derive_name,
     names_a_file,
     read_checklist,
     read_criterion_or_fields,
     read_rubric,
+    reads_as_sentence,
 )
 from evenhand.data.fields import cell_name, field_of, key_of
-from evenhand.data.formats.rubrics import FORMATS, translated
+from evenhand.data.formats.rubrics import FORMATS, translate_format
 from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.files import expanded
@@ -166,7 +166,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         return Referent(reference, reference)
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
-        return Referent(translated(plain(data, shown(reference)), shown(reference)), reference)
+        return Referent(translate_format(plain(data, shown(reference)), shown(reference)), reference)
     if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
         path = expanded(reference)
         what = _file_name(path, kind)
@@ -175,7 +175,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
                 f"{what} holds rows of data; to judge each by the rubric or checklist in it, name its column with "
                 "rubric_field or checklist_field"
             )
-        return Referent(translated(read_document(path, what), what), reference, path, path.stem)
+        return Referent(translate_format(read_document(path, what), what), reference, path, path.stem)
     if isinstance(reference, str):
         return _resolve_text(reference, kind)
     if is_artifact(reference):
@@ -200,9 +200,9 @@ def _resolve_text(reference: str, kind: Kind | None) -> Referent:
     """Find what a text stands for that is not a path."""
     text = reference.strip()
     if text.startswith(("{", "[")):
-        return Referent(translated(parse_json(reference, "the JSON text"), "the JSON text"), reference)
-    if is_worded(text) and kind in {None, "criterion"}:
-        return Referent(yes_no_criterion(derived_name(text), text), reference)
+        return Referent(translate_format(parse_json(reference, "the JSON text"), "the JSON text"), reference)
+    if reads_as_sentence(text) and kind in {None, "criterion"}:
+        return Referent(yes_no_criterion(derive_name(text), text), reference)
     name = reference.partition("[")[0].rpartition(".")[2]
     return Referent(_catalog_object(reference, kind), reference, name=name)
 
@@ -236,7 +236,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     if (isinstance(given, (VALUES[kind], Mapping, list, tuple)) or is_artifact(given)) and given:
         return resolve(given, kind)
     text = given.strip() if isinstance(given, str) else ""
-    inline = text.startswith(("{", "[")) or (kind == "criterion" and is_worded(text))
+    inline = text.startswith(("{", "[")) or (kind == "criterion" and reads_as_sentence(text))
     if inline or (_CATALOG_ID.fullmatch(text) and not names_a_file(text)):
         return _resolve_text(text, kind)
     forms, instead = _OF_ROWS[kind]

@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenhand.data.documents import derived_name, read_rubric
+from evenhand.data.documents import derive_name, read_rubric
 from evenhand.data.formats.logs import OTHER_SHAPE
 from evenhand.data.plain import briefly, plain
 from evenhand.errors import EvenhandWarning, InvalidCriterionError
@@ -64,7 +64,7 @@ def _are_mappings(data: object, needed: Collection[str], accepted: Collection[st
     )
 
 
-def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _non_empty(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     """Return the fields that are neither null nor empty."""
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
@@ -123,7 +123,7 @@ def _read_autorubric(data: Any, what: str, left_out: list[str]) -> dict[str, Any
             f"{what} is a data set of autorubric in which each item has a rubric of its own: judge the file as data, "
             "with rubric_field='rubric' (in the shell --rubric-field rubric)"
         )
-    return _given(name=data.get("name")) | {"criteria": list(_autorubric_criteria(data["rubric"], left_out))}
+    return _non_empty(name=data.get("name")) | {"criteria": list(_autorubric_criteria(data["rubric"], left_out))}
 
 
 def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
@@ -137,14 +137,14 @@ def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") ->
         if "criteria" in part:
             yield from _autorubric_criteria(part["criteria"], left_out, part.get("name") or section)
         else:
-            yield {**_autorubric_criterion(part, left_out), **_given(section=section)}
+            yield {**_autorubric_criterion(part, left_out), **_non_empty(section=section)}
 
 
 def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
     if given.get("aggregation") is not None:
         left_out.append(f"aggregation: {given['aggregation']} (a panel's rule is that of the run: aggregation=…)")
     weight, scale = given.get("weight"), given.get("scale_type") or "ordinal"
-    document = _given(name=given.get("name"), requirement=given["requirement"])
+    document = _non_empty(name=given.get("name"), requirement=given["requirement"])
     document["weight"] = AUTORUBRIC_WEIGHT if weight is None else weight
     if given.get("options") is None:
         return {**document, "scale": "binary", "options": [dict(option) for option in AUTORUBRIC_OPTIONS]}
@@ -175,7 +175,7 @@ def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
                 f"{where} has the ground_truth {briefly(labels)}; give a list of {count}: one label per criterion"
             )
         reference = item.get("reference_submission")
-        row = _given(
+        row = _non_empty(
             prompt=item.get("prompt", data.get("prompt")),
             response=item.get("submission"),
             description=item.get("description"),
@@ -209,9 +209,9 @@ def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any
     items = []
     for given in fields["questions"] if "questions" in fields else fields["items"]:
         weight = given.get("weight")
-        item = _given(name=given.get("id"), question=given["question"], category=given.get("category"))
+        item = _non_empty(name=given.get("id"), question=given["question"], category=given.get("category"))
         items.append({**item, "weight": AUTOCHECKLIST_WEIGHT if weight is None else weight})
-    return {**_given(description=fields.get("corpus_description")), "items": items}
+    return {**_non_empty(description=fields.get("corpus_description")), "items": items}
 
 
 _EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"}
@@ -235,12 +235,12 @@ def _read_evalassist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]: 
         left_out.append("examples (give them to the run: examples=…)")
     judged = data.get("to_evaluate_field", data.get("prediction_field"))
     fields = {"name": data["name"], "description": data["description"]}
-    fields |= _given(prediction_field=judged, context_fields=data.get("context_fields"))
+    fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
     if not data.get("options"):
         return {"__type__": "criteria", **fields}
     options = [{"name": option["name"], "description": option.get("description") or ""} for option in data["options"]]
     scores = {option["name"]: option["score"] for option in data["options"] if option.get("score") is not None}
-    return {"__type__": "criteria_with_options", **fields, "options": options, **_given(option_map=scores)}
+    return {"__type__": "criteria_with_options", **fields, "options": options, **_non_empty(option_map=scores)}
 
 
 def _is_healthbench(data: object) -> bool:
@@ -254,9 +254,9 @@ def _read_healthbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # 
         text = given["criterion"]
         if not isinstance(text, str) or not text.strip():
             raise InvalidCriterionError(f"rubric {number} of {what} has the criterion {briefly(text)}; give it a text")
-        name = derived_name(text, criteria)
+        name = derive_name(text, criteria)
         points = _number(given["points"], f"the points of rubric {number} of {what}")
-        criteria[name] = {"name": name, "requirement": text, "weight": points, **_given(tags=given.get("tags"))}
+        criteria[name] = {"name": name, "requirement": text, "weight": points, **_non_empty(tags=given.get("tags"))}
     return {"clip": "mean", "criteria": list(criteria.values())}
 
 
@@ -273,13 +273,13 @@ def _read_paperbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # n
     for node, within in _paperbench_nodes(data["sub_tasks"] or [data], "", what):
         named = {"name": node["id"], "weight": _number(node["weight"], f"the weight of {node['id']!r} in {what}")}
         if node["sub_tasks"]:
-            sections.append(named | _given(within=within, description=node["requirements"]))
+            sections.append(named | _non_empty(within=within, description=node["requirements"]))
         else:
             tags = [node[field] for field in ("task_category", "finegrained_task_category") if node.get(field)]
-            criteria.append(named | {"requirement": node["requirements"]} | _given(section=within, tags=tags))
+            criteria.append(named | {"requirement": node["requirements"]} | _non_empty(section=within, tags=tags))
     if not sections and any(each["weight"] < 0 for each in criteria):
         raise InvalidCriterionError(f"{what} has a negative weight; a tree of PaperBench has weights from 0 on")
-    return {**_given(description=data["requirements"], sections=sections), "criteria": criteria}
+    return {**_non_empty(description=data["requirements"], sections=sections), "criteria": criteria}
 
 
 def _paperbench_nodes(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
@@ -319,7 +319,7 @@ def _read_prometheus(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # n
         {"label": str(score), "value": float(score), "description": description}
         for score, description in _score_descriptions(data).items()
     ]
-    return {"name": derived_name(text), "requirement": text, "scale": "ordinal", "options": options}
+    return {"name": derive_name(text), "requirement": text, "scale": "ordinal", "options": options}
 
 
 def _is_wildbench(data: object) -> bool:
@@ -354,7 +354,7 @@ def format_of(data: object) -> Format | None:
     return next((each for each in FORMATS.values() if each.fits(data)), None)
 
 
-def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anything
+def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anything
     """Translate data in the format of another tool to a document of evenhand's; return all others as they are.
 
     Warns (:class:`LeftOutWarning`) of what is not read.
