@@ -39,7 +39,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, known, measure, measures_table
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
@@ -753,5 +753,5 @@ class GradeAnalysis(Analysis):
                     "unscored_reason": one.unscored_reason,
                 }
                 if votes:
-                    record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
+                    record["votes"] = vote_rows(vote for vote in each.votes if vote.judge_id == judge)
                 yield record
