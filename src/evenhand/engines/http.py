@@ -10,7 +10,7 @@ import errno
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Final
@@ -73,7 +73,15 @@ class ServerAddress:
             headers[self.key_header] = f"{bearer}{key.strip()}"
             secrets.append(key.strip())
         if self.headers_env:
-            further = _header_object(self.headers_env)
+            text = environment_value("headers_env", self.headers_env)
+            further: Any = None
+            with suppress(ValueError, RecursionError):
+                further = json.loads(text)
+            if not isinstance(further, dict) or not all(isinstance(value, str) for value in further.values()):
+                raise InvalidInputError(
+                    f"the environment variable {self.headers_env!r} (headers_env) must hold a JSON object of texts, "
+                    'such as {"X-Project": "evaluation"}'
+                )
             headers |= further
             secrets += further.values()
             secrets += [value.rpartition(" ")[2] for value in further.values()]  # without its scheme, such as "Token"
@@ -136,19 +144,6 @@ def environment_value(field: str, name: str) -> str:
     return value
 
 
-def _header_object(name: str) -> dict[str, str]:
-    try:
-        headers = json.loads(environment_value("headers_env", name))
-    except (ValueError, RecursionError):
-        headers = None
-    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise InvalidInputError(
-            f"the environment variable {name!r} (headers_env) must hold a JSON object of texts, such as "
-            '{"X-Project": "evaluation"}'
-        )
-    return headers
-
-
 def may_have_default_key(base_url: str) -> bool:
     """Return whether the OpenAI key may go there unasked: to OpenAI, by https, and to servers of this machine."""
     parts = urlsplit(base_url)
@@ -197,27 +192,6 @@ async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
             response.close()  # what is left of it is not waited for
             raise ReplyTooLongError(f"the server's reply has more than {most} bytes (max_reply_bytes)")
     return bytes(body)
-
-
-@asynccontextmanager
-async def open_connection(
-    address: ServerAddress,
-    *,
-    seconds: float,
-    max_in_flight: int,
-    most: int,
-    **further: Any,  # noqa: ANN401 - see there
-) -> AsyncIterator[HttpConnection]:
-    """Open a pool of connections for the event loop that runs now; see :class:`HttpConnection` for the rest."""
-    headers, secrets = address.headers()
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=max_in_flight, ttl_dns_cache=300),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, seconds)),
-        headers=headers,
-    ) as session:
-        keyless = "Authorization" not in headers
-        yield HttpConnection(session, address, secrets, keyless=keyless, most=most, **further)
 
 
 class HttpConnection:

@@ -9,8 +9,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
@@ -31,11 +31,10 @@ from evenhand.engines.http import (
     may_have_default_key,
     normalized_base_url,
 )
-from evenhand.engines.remote import Connection
+from evenhand.engines.remote import Connection, VariableName
 from evenhand.engines.replies import (
     CONTENT_FILTER_CODES,
     SHOWN_CHARACTERS,
-    check_variable_name,
     filtered_completion,
     read_completion,
     read_error,
@@ -69,7 +68,7 @@ class LiteLLMEngine(BatchableEngine):
     example: ClassVar[str] = "engines.evenhand.litellm[model=openai/gpt-4.1-mini]"
 
     api_base: str | None = option(None, "The server's address, where it is not the provider's own.")
-    api_key_env: str | None = option(
+    api_key_env: VariableName = option(
         None,
         "The variable that holds the key. None leaves it to litellm (``ANTHROPIC_API_KEY``, …); ``OPENAI_API_KEY`` "
         "goes to OpenAI and to servers on this machine only.",
@@ -84,13 +83,6 @@ class LiteLLMEngine(BatchableEngine):
         if api_base is not None:
             normalized_base_url(api_base, field="api_base")
         return api_base
-
-    @field_validator("api_key_env", mode="before")
-    @classmethod
-    def _check_variable(cls, name: object) -> object:
-        if name is not None:
-            check_variable_name("api_key_env", name)
-        return name
 
     def model_post_init(self, _: object) -> None:
         """Check that the provider has batches, or an address of OpenAI's protocol, where they are asked for."""
@@ -150,7 +142,7 @@ class LiteLLMEngine(BatchableEngine):
     def opened(self) -> AbstractAsyncContextManager[Connection]:
         """Open our own client for the event loop that runs now, or have litellm make its clients."""
         if not self.direct:
-            return opened_litellm(str(self.model), self.server())
+            return aclosing(LiteLLMConnection(str(self.model), self.server()))
         model, listed, key = str(self.model), listed_model(str(self.model)), self.api_key_env
         prescribed = self._prescribed_address if self.api_base is None else None
         url = normalized_base_url(self.api_base or prescribed or OPENAI_URL, field="api_base")
@@ -230,16 +222,6 @@ def missing_key(model: str, variables: str) -> str:
     )
 
 
-@asynccontextmanager
-async def opened_litellm(model: str, address: Mapping[str, str]) -> AsyncIterator[Connection]:
-    """Let litellm make clients for the event loop that runs now, and close them at the end."""
-    connection = LiteLLMConnection(model, address)
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
 class LiteLLMConnection:
     """litellm's clients on one event loop."""
 
@@ -280,7 +262,7 @@ class LiteLLMConnection:
             raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
         return Completion(text=None, finish_reason="content_filter")
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the clients that litellm made for this event loop, and forget them."""
         if "_litellm" not in vars(self):
             return

@@ -122,14 +122,16 @@ def read_brackets(name: str, brackets: str) -> dict[str, Any]:
     >>> read_brackets("engines.mine", "[temperature=1e-5, stop=[END,2], extra={top_k=1}, seed=None]")
     {'temperature': 1e-05, 'stop': ['END', 2], 'extra': {'top_k': 1}, 'seed': None}
     """
-    if not brackets:
+    pieces = [piece.strip() for piece in re.findall(r"[\[\]{},=]|[^\[\]{},=]+", brackets)]
+    pieces = [piece for piece in pieces if piece]
+    if not pieces:
         return {}
-    tokens = [token for each in re.findall(r"[\[\]{},=]|[^\[\]{},=]+", brackets) if (token := each.strip())]
-    tokens = ["", *reversed(tokens)]
+    inner = [{"=": ":"}.get(each, each) if each in "[]{},=" else json.dumps(_scalar(each)) for each in pieces[1:-1]]
     try:
-        fields = _read_options(tokens, "[", "]")
-        _expect(tokens, "")
-    except (ValueError, IndexError):
+        if [pieces[0], pieces[-1]] != ["[", "]"]:
+            raise ValueError(pieces)  # noqa: TRY301 - as json does where the rest is not of the form
+        fields: dict[str, Any] = json.loads(f"{{{' '.join(inner)}}}")
+    except ValueError:
         raise ArtifactError(
             f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
             "in case it is secret)"
@@ -137,45 +139,12 @@ def read_brackets(name: str, brackets: str) -> dict[str, Any]:
     return fields
 
 
-def _read_options(tokens: list[str], opening: str, closing: str) -> dict[str, Any]:
-    """Read options between brackets, from the end of the reversed tokens; raise ValueError if they are invalid."""
-    _expect(tokens, opening)
-    options: dict[str, Any] = {}
-    while tokens[-1] != closing:
-        if options:
-            _expect(tokens, ",")
-        name = tokens.pop()
-        _expect(tokens, "=")
-        options[name] = _read_value(tokens)
-    tokens.pop()
-    return options
-
-
-def _read_value(tokens: list[str]) -> Any:  # noqa: ANN401 - of any type
-    if tokens[-1] == "{":
-        return _read_options(tokens, "{", "}")
-    if tokens[-1] == "[":
-        tokens.pop()
-        values: list[Any] = []
-        while tokens[-1] != "]":
-            if values:
-                _expect(tokens, ",")
-            values.append(_read_value(tokens))
-        tokens.pop()
-        return values
-    text = tokens.pop()
-    if text in "]},=":
-        raise ValueError(text)
+def _scalar(text: str) -> object:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if re.fullmatch(r"-?\d+", text):
         return int(text)
     return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text
-
-
-def _expect(tokens: list[str], token: str) -> None:
-    if tokens.pop() != token:
-        raise ValueError(token)
 
 
 def listed(given: object) -> list[object]:
@@ -204,7 +173,7 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
         return engine  # an open panel
     given = listed(engine)
     given = given if model is None else with_model(given, model)
-    return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
+    return tuple(as_judge(item) for item in with_batch(given, batch))
 
 
 def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
@@ -213,21 +182,21 @@ def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object
     Raises:
         InvalidInputError: If one is to be asked in batches and has none.
     """
-    return engines if batch is None else [_with_batch(engine, batch) for engine in engines]
-
-
-def _with_batch(engine: object, batch: bool) -> object:
-    found: Any = engine_of(engine)
-    if hasattr(found, "batch_interval"):  # an engine that has batches, or its artifact
-        return found.changed(batch=batch)
-    if isinstance(found, BatchJudge):
-        return found if batch else found.judge
-    if batch:
-        shown = redact(engine) if isinstance(engine, str) else type(engine).__name__
-        raise InvalidInputError(
-            f"batch=True, and the engine {shown!r} has no batches: take engines.evenhand.openai_compatible or "
-            "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
-        )
+    if batch is None:
+        return engines
+    found: list[Any] = [engine_of(engine) for engine in engines]
+    for place, engine in enumerate(found):
+        if hasattr(engine, "batch_interval"):  # an engine that has batches, or its artifact
+            found[place] = engine.changed(batch=batch)
+        elif isinstance(engine, BatchJudge):
+            found[place] = engine if batch else engine.judge
+        elif batch:
+            given = engines[place]
+            name = redact(given) if isinstance(given, str) else type(given).__name__
+            raise InvalidInputError(
+                f"batch=True, and the engine {name!r} has no batches: take engines.evenhand.openai_compatible or "
+                "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
+            )
     return found
 
 
@@ -235,14 +204,13 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
     """Return the options of a run, with ``flow="one_step"`` where batches and no flow are asked for: each is a wave."""
     batch = options.get("batch")
     if batch is None:
-        batch = any(_asks_in_batches(each) for each in listed(engine))
+        batch = any(
+            _BATCH.search(each) is not None
+            if isinstance(each, str)
+            else isinstance(each, BatchJudge) or getattr(each, "batch", None) is True
+            for each in listed(engine)
+        )
     return {"flow": "one_step", **options} if batch else dict(options)
-
-
-def _asks_in_batches(engine: object) -> bool:
-    if isinstance(engine, str):
-        return _BATCH.search(engine) is not None
-    return isinstance(engine, BatchJudge) or getattr(engine, "batch", None) is True
 
 
 def with_model(engines: Sequence[object], model: str) -> list[object]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import field_validator
 
 from evenhand.engines.batches import BatchableEngine, BatchProvider, provider_at
 from evenhand.engines.http import HttpConnection, ServerAddress, normalized_base_url
-from evenhand.engines.replies import check_variable_name
+from evenhand.engines.remote import VariableName
 from evenhand.errors import InvalidInputError
 from evenhand.options import option
 
@@ -26,24 +26,17 @@ class OpenAICompatibleEngine(BatchableEngine):
     needs: ClassVar[tuple[str, ...]] = ("base_url", "model")
 
     base_url: str | None = option(None, "With or without ``/v1``; without user name, password and query.")
-    api_key_env: str | None = option(
+    api_key_env: VariableName = option(
         None,
         'The variable that holds the key; ``""`` sends none. None sends ``OPENAI_API_KEY`` to OpenAI (by https) and to '
         "servers on this machine only.",
     )
-    headers_env: str | None = option(None, "The variable that holds further headers as a JSON object.")
+    headers_env: VariableName = option(None, "The variable that holds further headers as a JSON object.")
 
     @field_validator("base_url", mode="before")
     @classmethod
     def _read_base_url(cls, base_url: object) -> str | None:
         return None if base_url is None else normalized_base_url(base_url)
-
-    @field_validator("api_key_env", "headers_env", mode="before")
-    @classmethod
-    def _check_variable(cls, name: object, info: ValidationInfo) -> object:
-        if name:
-            check_variable_name(str(info.field_name), name)
-        return name
 
     @property
     def address(self) -> ServerAddress:

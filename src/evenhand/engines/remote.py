@@ -15,16 +15,17 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, field_validator
+import aiohttp
+from pydantic import BeforeValidator, ConfigDict, ValidationInfo, field_validator
 
 from evenhand.engines.base import HOSTED, Engine, Request
 from evenhand.engines.budget import believed_tokens, message_bytes
-from evenhand.engines.http import MOST_BYTES, HttpConnection, ServerAddress, open_connection
+from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress
 from evenhand.engines.limits import Gate, tell
-from evenhand.engines.replies import refused_parameter, short_enough, speaks_of
+from evenhand.engines.replies import check_variable_name, refused_parameter, short_enough, speaks_of
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -66,6 +67,15 @@ REFUSALS: Final = frozenset({"http_403", "http_404"})
 SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization", "credential", "header")
 HARMLESS_PARAMETERS: Final = ("max_completion_tokens", "min_tokens", "stop_token_ids", "skip_special_tokens")
 
+
+def _variable(name: object, info: ValidationInfo) -> object:
+    if name:
+        check_variable_name(str(info.field_name), name)
+    return name
+
+
+VariableName = Annotated[str | None, BeforeValidator(_variable)]
+"""The name of an environment variable, which holds a key."""
 StructuredOutput = Literal["auto"] | bool
 ABOVE_0: Final = "a number above 0"
 
@@ -226,15 +236,18 @@ class RemoteEngine(Engine):
         """Open a connection for the event loop that runs now."""
         raise NotImplementedError
 
-    def connect(self, address: ServerAddress, **further: Any) -> AbstractAsyncContextManager[HttpConnection]:  # noqa: ANN401
-        """Open a pool of HTTP connections for the event loop that runs now."""
-        return open_connection(
-            address,
-            seconds=self.timeout,
-            max_in_flight=self.max_in_flight,
-            most=self.max_reply_bytes,
-            **further,
-        )
+    @asynccontextmanager
+    async def connect(self, address: ServerAddress, **further: Any) -> AsyncIterator[HttpConnection]:  # noqa: ANN401
+        """Open a pool of HTTP connections for the event loop that runs now; see :class:`HttpConnection`."""
+        headers, secrets = address.headers()
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.max_in_flight, ttl_dns_cache=300),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, self.timeout)),
+            headers=headers,
+        ) as session:
+            keyless, most = "Authorization" not in headers, self.max_reply_bytes
+            yield HttpConnection(session, address, secrets, keyless=keyless, most=most, **further)
 
 
 class Connection(Protocol):

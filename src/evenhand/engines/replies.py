@@ -136,7 +136,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         raise TransientEngineError(f"the server's reply has no choice with a message{told}", cause="garbage")
     usage = reply.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
-    text = _text(message.get("content"))
+    text, cost = _text(message.get("content")), _finite(usage.get("cost"))
     finish_reason, model = choice.get("finish_reason"), reply.get("model")
     return Completion(
         text=_text(message.get("refusal")) if text is None else text,
@@ -144,7 +144,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=_completion_tokens(usage),
         cached_tokens=_cached_tokens(usage),
-        cost=_amount(usage.get("cost")),
+        cost=cost if cost is not None and cost >= 0 else None,
         model=model if isinstance(model, str) else None,
         logprobs=_logprobs(choice.get("logprobs")),
         reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None,
@@ -198,11 +198,6 @@ def token_count(value: object) -> int | None:
     return value if valid else None  # type: ignore[return-value]
 
 
-def _amount(value: object) -> float | None:
-    number = _finite(value)
-    return number if number is not None and number >= 0 else None
-
-
 def _finite(value: object) -> float | None:
     """Return a number that a journal can hold: servers also write NaN, Infinity and integers beyond every float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -222,15 +217,14 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
     for entry in content:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
             continue
-        top = tuple(_pairs(entry.get("top_logprobs")))
+        listed = entry.get("top_logprobs")
+        top = tuple(
+            (each["token"], _logprob(each.get("logprob")))
+            for each in (listed if isinstance(listed, list) else ())
+            if isinstance(each, Mapping) and isinstance(each.get("token"), str)
+        )
         tokens.append(TokenLogprob(token=entry["token"], logprob=_logprob(entry.get("logprob")), top=top))
     return tuple(tokens)
-
-
-def _pairs(likeliest: object) -> Iterable[tuple[str, float | None]]:
-    for entry in likeliest if isinstance(likeliest, list) else ():
-        if isinstance(entry, Mapping) and isinstance(token := entry.get("token"), str):
-            yield token, _logprob(entry.get("logprob"))
 
 
 def _logprob(value: object) -> float | None:

@@ -59,10 +59,9 @@ class _Screen:
 
 def tell(text: str) -> None:
     """Print a line to the standard error stream, above a bar."""
-    if sys.stderr is not None:
-        screen = _Screen(sys.stderr)
-        screen.write(visible(text) + "\n")
-        screen.flush()
+    with suppress(OSError, ValueError, AttributeError):  # AttributeError: there is no stream
+        sys.stderr.write(visible(text) + "\n")
+        sys.stderr.flush()
 
 
 @dataclass(slots=True)
@@ -128,8 +127,13 @@ class Progress:
 
     def __str__(self) -> str:
         """Return it as text: ``120/960 votes (12 %), 11.9 a second, 3 votes unscored, 240 calls, 48,000 tokens, …``."""
-        rate = self._rate()
-        silent = self.clock() - self._moved
+        now = self.clock()
+        self._marks.append((now, self.done))
+        while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
+            self._marks.popleft()
+        since, before = self._marks[0]
+        rate = (self.done - before) / (now - since) if now > since else 0.0
+        silent = now - self._moved
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
         parts = [
             f"{format_count(self.done)}/{format_count(self.total)} votes"
@@ -143,15 +147,6 @@ class Progress:
             f"nothing has come for {format_duration(silent)}" if stalled else "",
         ]
         return ", ".join(filter(None, parts))
-
-    def _rate(self) -> float:
-        """Return the recent votes per second; 0 while it is unknown."""
-        now = self.clock()
-        self._marks.append((now, self.done))
-        while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
-            self._marks.popleft()
-        since, before = self._marks[0]
-        return (self.done - before) / (now - since) if now > since else 0.0
 
     def drawn(self) -> Table:
         """Return a bar with its text."""
@@ -174,13 +169,11 @@ def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) 
     if not shown or sys.stderr is None:
         yield progress
         return
-    console = Console(file=_Screen(sys.stderr))  # type: ignore[arg-type] # it has what is written to
-    if (
-        console.is_terminal
-        and not console.is_jupyter
-        and not console.is_dumb_terminal
-        and not isinstance(sys.stderr, FileProxy)  # a bar that is on the screen already
-    ):
+    console = None
+    with suppress(OSError, ValueError, AttributeError):
+        if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):  # a bar that is on the screen already
+            console = Console(file=_Screen(sys.stderr))  # type: ignore[arg-type] # it has what is written to
+    if console is not None and not console.is_jupyter and not console.is_dumb_terminal:
         with Live(
             console=console,
             get_renderable=progress.drawn,
