@@ -37,7 +37,7 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
     assert [(each.instance, each.system) for each in table] == [(0, "alder"), (0, "birch"), (1, "alder"), (1, "birch")]
     # the draws Good and Fair are snapped to the worse, Fair: (0.5 + 0.75) / 2
     assert [verdict.aggregated_value for verdict in table.verdicts] == [0.625, 0.125, 0.5, 0.625]
-    assert table.references == ("Good", "Bad", "Fair", "Good")
+    assert [each.reference for each in table] == ["Good", "Bad", "Fair", "Good"]
     assert (table.ids, table.parameters["n"], table.parameters["votes"]) == (["p", "q"], 2, ["gpt", "llama"])
     alder = table.summaries["alder"]
     assert (alder.scores.score.estimate, alder.comparison.accuracy.estimate) == ((0.625 + 0.5) / 2, 1 / 2)

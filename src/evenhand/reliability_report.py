@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -15,7 +14,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import read_rows
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
@@ -41,6 +40,7 @@ from evenhand.options import (
     JudgeArguments,
     Options,
     ReliabilityArguments,
+    RuleOptions,
     RunOptions,
     VoteFields,
     WinratesArguments,
@@ -227,18 +227,18 @@ OF_ASKING = (
 )
 """The options that only judges who are asked take."""
 
-NOT_OF_CHOICES = (
+REPEATED = ("reference_field", "as_index", "allow_ties", "scale", "confidences", "unrelated_option", "resamples")
+"""The options that the parameters of a report repeat as they are."""
+
+NOT_OF_CHOICES = {
+    *RuleOptions.model_fields,
+    "judge_weights",
     "check_positional_bias",
     "orders",
     "shuffles",
     "flow",
     "prompt",
-    "scoring",
-    "min_mass",
-    "on_position_bias",
-    "aggregation",
-    "judge_weights",
-)
+}
 """The options that a Grade Score sets itself or does not take."""
 
 
@@ -247,15 +247,13 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     refused = {name: getattr(options, name) for name in OF_PANELS}
     _refuse(refused, "every judge is reported by itself, with all its draws")
     if options.votes is not None:
-        asking = options.changed_from_default(*OF_ASKING)
-        refuse_asking(asking)
+        refuse_asking(options.changed_from_default(*OF_ASKING))
         return _recorded_report(data, options)
     refuse_vote_columns(options)
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
     rows = read_rows(data, options.split)
     judges = judges_of(options.engine, options.model, batch=options.batch)
-    allow_ties, scale = options.allow_ties, options.scale
-    assessed, compared = _sorted_criteria(options.criteria, allow_ties=allow_ties, graded=scale == "graded")
+    assessed, compared = _sorted_criteria(options)
     why = "it chooses among the systems of recorded votes; responses are in response_fields"
     _refuse({"systems": options.systems}, why)
     given = options.response_fields
@@ -269,10 +267,9 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     if not compared:
         of_pairs = options.changed_from_default("allow_ties", "scale", "prompts", "unrelated_option")
         _refuse(of_pairs, "no criterion is pairwise")
-    unrelated = options.unrelated_option
-    choice_prompts = _choice_prompts(options.prompts, fields, unrelated_option=unrelated) if compared else ()
-    rules = VoteRules.from_parameters(dict(options))
-    context = options.context_fields
+    prompts = _choice_prompts(options, fields) if compared else ()
+    gold = _gold_columns(options.gold_fields, [*assessed, *compared])
+    rules, context = VoteRules.from_parameters(dict(options)), options.context_fields
     parameters = {
         "evenhand_version": __version__,
         "judges": [judge.judge_id for judge in judges],
@@ -280,20 +277,15 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
         "response_fields": list(fields),
         "context_fields": list(context) if isinstance(context, tuple) else context,
-        "reference_field": options.reference_field,
-        "gold_fields": _gold_columns(options.gold_fields, [*assessed, *compared]),
-        "as_index": options.as_index,
-        "allow_ties": allow_ties,
-        "scale": scale,
-        "confidences": options.confidences,
-        "prompts": list(choice_prompts),
-        "unrelated_option": unrelated,
-        "resamples": options.resamples,
+        "gold_fields": gold,
+        "prompts": list(prompts),
+        **{name: getattr(options, name) for name in REPEATED},
         **parameters_of(options, rules, Flow.of(options)),
     }
-    runs = _runs((rows, list(judges)), assessed, compared, parameters, _of_runs(options))
+    runs = _runs(options, list(judges), (assessed, compared), gold, prompts)
     if options.dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
-        estimate = RunEstimate.total([run(dry_run=True) for run in runs])
+        asked = [function(rows, own.model_copy(update={"dry_run": True})) for function, own in runs]
+        estimate = RunEstimate.total(asked)
         if options.dry_run:
             return estimate
     lengths = {
@@ -306,9 +298,10 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     choices: list[ChoiceReliability] = []
     graded: list[GradedInstance] = []
     cast: list[Vote] = []
-    for run in runs:
+    for function, arguments in runs:
         left = limits_after(options, cast)
-        table = run(max_calls=left.max_calls, max_cost=left.max_cost)
+        limits = {"max_calls": left.max_calls, "max_cost": left.max_cost}
+        table = function(rows, arguments.model_copy(update=limits))
         cast += [vote for cell in table.cells() for vote in cell.votes]
         if table.kind != "grade_scores":
             questions += questions_of(table, rules, lengths)
@@ -322,48 +315,41 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     return _reported(questions, choices, parameters, options, graded)
 
 
-def _choice_prompts(
-    prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
-) -> tuple[str, ...]:
-    """Return the prompts that ask for the best of all systems; none if that is not asked for."""
-    if prompts is None:
-        return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
-    if not prompts and unrelated_option:
-        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
-    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
-
-
 def _runs(
-    about: tuple[Sequence[Row], list[Any]],
-    assessed: Sequence[Criterion],
-    compared: Sequence[Criterion],
-    asked: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> list[Callable[..., Any]]:
-    """Return the runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take limits."""
-    (rows, judges), gold = about, asked["gold_fields"]
-    shared = {name: asked[name] for name in ("response_fields", "context_fields", "reference_field")} | dict(options)
-    shared["engine"] = judges
-    shared |= {"scoring": "expected"} if asked["confidences"] else {}
-    runs: list[Callable[..., Any]] = []
+    options: ReliabilityArguments,
+    judges: list[Any],
+    criteria: tuple[list[Criterion], list[Criterion]],
+    gold: Mapping[str, str],
+    prompts: tuple[str, ...],
+) -> list[tuple[Callable[..., Any], Options]]:
+    """Return the runs of `judge`, `winrates` and `grade_scores` that answer what is asked, with their arguments."""
+    assessed, compared = criteria
+    shared = {**_of_runs(options), "engine": judges}
+    shared |= {"scoring": "expected"} if options.confidences else {}
+    runs: list[tuple[Callable[..., Any], Options]] = []
     if assessed:
-        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        how = {"criteria": list(assessed), "gold_fields": own, "as_index": asked["as_index"]}
-        runs.append(partial(_run, assess, JudgeArguments, rows, **how, **shared))
+        own = {each.name: gold[each.name] for each in assessed if each.name in gold}
+        how: dict[str, Any] = {"criteria": assessed, "gold_fields": own, "as_index": options.as_index}
+        runs.append((assess, JudgeArguments(**how, **shared)))
     for criterion in compared:
-        pairs = {name: asked[name] for name in ("allow_ties", "scale")} | {"criteria": criterion}
-        how = {**pairs, "gold_fields": gold.get(criterion.name)}
-        runs.append(partial(_run, compare_systems, WinratesArguments, rows, **how, **shared))
-        if asked["prompts"]:
+        pairs: dict[str, Any] = {"criteria": criterion, "gold_fields": gold.get(criterion.name)}
+        pairs |= {"allow_ties": options.allow_ties, "scale": options.scale}
+        runs.append((compare_systems, WinratesArguments(**pairs, **shared)))
+        if prompts:
             how = {name: value for name, value in shared.items() if name not in NOT_OF_CHOICES}
-            how |= {name: asked[name] for name in ("prompts", "unrelated_option")} | {"criteria": criterion}
-            runs.append(partial(_run, measure_grade_scores, GradeScoresArguments, rows, **how))
+            how |= {"criteria": criterion, "prompts": prompts, "unrelated_option": options.unrelated_option}
+            runs.append((measure_grade_scores, GradeScoresArguments(**how)))
     return runs
 
 
-def _run(function: Callable[..., Any], arguments: type[Options], rows: object, **given: Any) -> Any:
-    """Call a function over rows."""
-    return function(rows, arguments(**given))
+def _choice_prompts(options: ReliabilityArguments, fields: Sequence[str]) -> tuple[str, ...]:
+    """Return the prompts that ask for the best of all systems; none if that is not asked for."""
+    prompts, unrelated = options.prompts, options.unrelated_option
+    if prompts is None:
+        return ("evaluate_first",) if unrelated or len(fields) > 2 else ()
+    if not prompts and unrelated:
+        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
+    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
 
 
 def _recorded_report(data: object, options: ReliabilityArguments) -> ReliabilityReport:
@@ -409,9 +395,10 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
                 asked.append(Asked(about["instance"], verdict, place, known, systems, about["cluster"]))
         questions = Questions(criterion, rules, tuple(asked))
     else:
-        how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
+        how: dict[str, Any] = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
         how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
-        table = _run(compare_systems, WinratesArguments, data, **how, **compared, **named, **_of_runs(options))
+        how |= {**compared, **named, **_of_runs(options)}
+        table: Any = compare_systems(data, WinratesArguments(**how))
         run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
         (questions,) = questions_of(table, VoteRules.from_parameters(dict(run)), {})
     parameters = {
@@ -453,25 +440,24 @@ def _refuse(given: Mapping[str, object], why: str) -> None:
             raise InvalidInputError(f"{name} is {value!r}, and {why}: leave it out")
 
 
-def _sorted_criteria(
-    criteria: object, *, allow_ties: bool, graded: bool
-) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
+def _sorted_criteria(options: ReliabilityArguments) -> tuple[list[Criterion], list[Criterion]]:
     """Return the criteria that assess, and those that compare."""
     assessed, compared = [], []
-    for reference in listed(criteria):
+    for reference in listed(options.criteria):
         criterion = load_any_criterion(reference)
         if criterion.scale == "pairwise":
-            compared.append(load_comparison(reference, allow_ties=allow_ties, graded=graded))
+            graded = options.scale == "graded"
+            compared.append(load_comparison(reference, allow_ties=options.allow_ties, graded=graded))
         else:
             assessed.append(criterion)
     names_of((*assessed, *compared))
-    return tuple(assessed), tuple(compared)
+    return assessed, compared
 
 
 def _of_runs(options: ReliabilityArguments) -> dict[str, Any]:
     """Return the options that were given, as the functions that judge take them with the engines built."""
-    given = options.model_fields_set & RunOptions.model_fields.keys() - {"model", "batch"}
-    return {name: getattr(options, name) for name in sorted(given)}
+    taken = RunOptions.model_fields.keys() | {"response_fields", "context_fields", "reference_field"}
+    return {name: getattr(options, name) for name in sorted(options.model_fields_set & taken - {"model", "batch"})}
 
 
 def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:

@@ -54,7 +54,7 @@ def test_a_place_is_asked_for_by_name():
     assert majority.selected_label == "Yes"
     rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
     table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold_fields="gold", as_index=True)
-    assert table.references == ("Yes", "No")
+    assert [each.reference for each in table] == ["Yes", "No"]
     assert "read as places of options: 0 = Yes, 1 = No" in str(table)
     (pair,) = evenhand.agreement(rows, "a", YES_FIRST, gold_fields="gold", as_index=True, resamples=9).pairs
     assert pair.accuracy.estimate == 1
@@ -163,7 +163,7 @@ def test_gold_votes_and_examples_are_read_alike():
     )
     assert [judgement.gold for judgement in judged.judgements] == EXPECTED
     table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold_fields="gold")
-    assert list(table.references) == EXPECTED
+    assert [each.reference for each in table] == EXPECTED
     assert [
         verdict.selected_label for verdict in evenhand.aggregate_votes(rows, "gold", YES_FIRST).verdicts
     ] == EXPECTED

@@ -30,7 +30,7 @@ def test_by_hand():
     selections += [[1, UNSCORED], [UNSCORED, UNSCORED], [1, NOT_ASKED]]
     bias = position_bias(selections)
     assert (bias.n, bias.n_checked, bias.n_consistent, bias.n_inconsistent) == (10, 8, 3, 5)
-    assert (bias.n_lone, bias.n_unscored, bias.n_primacy, bias.n_recency) == (1, 3, 4, 1)
+    assert (bias.n_lone, bias.n_primacy, bias.n_recency) == (1, 4, 1)
     assert bias.position_consistency.estimate == pytest.approx(3 / 8)
     assert bias.first_shown_share.estimate == pytest.approx(4 / 5)
     # Raw: 1 · 1/5 - 4 · 4/5 = -3; over the 8 checked.
@@ -112,7 +112,7 @@ def test_option_flips_by_hand():
     # 0 twice, 0 and 1, 1 and 0, 1 twice, 2 and 1; a lone 2, nothing, and one not asked twice.
     rows = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, -1], [-1, -1], [0, -2]]
     zero, one, two, three = option_flips(rows, 4)
-    assert [(flips.n_selected, flips.n_flipped) for flips in (zero, one, two)] == [(3, 2), (4, 3), (1, 1)]
+    assert [flips.n_selected for flips in (zero, one, two)] == [3, 4, 1]
     assert [flips.flip_rate.estimate for flips in (zero, one, two)] == pytest.approx([2 / 3, 3 / 4, 1])
     assert (three.n_selected, three.flip_rate) == (0, None)
 

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
-from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     weights_by_judge,
 )
@@ -108,19 +107,9 @@ class VoteAnalysis(Analysis):
         return self.entries
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on how the votes were read."""
-        return tuple(self.header["notes"])
-
-    @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
         return tuple(each.verdict for each in self.entries)
-
-    @property
-    def references(self) -> tuple[str | None, ...]:
-        """The label that is right, for each instance."""
-        return tuple(each.reference for each in self.instances)
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the units of the criterion."""
@@ -151,10 +140,6 @@ class VoteAnalysis(Analysis):
             n = scores.num_instances - scores.num_unscored - scores.num_na
             yield Reported(self.criterion.name, of, scores, n, scores.unscored_counts)
             yield Reported("", of, summary, n, scores.unscored_counts)
-
-    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
-        """Return the criterion."""
-        return self.criterion
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, with the rule of the scale, which needs no weights."""
@@ -197,7 +182,7 @@ class VoteAnalysis(Analysis):
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
             read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
-            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.notes)))
+            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.header["notes"])))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
                 tables.append(labels_table(named, compared))
@@ -318,31 +303,23 @@ class AgreementAnalysis(Analysis):
             f"there is no pair of {first!r} and {second!r}; the raters are {list(self.missing)!r}, and a pair is of two"
         )
 
-    def text_table(self) -> TextTable:
+    def text_tables(self) -> tuple[TextTable, ...]:
         """Return the table of the pairs, with the agreement of all beneath them."""
-        instances, clusters = self.parameters["n"], self.parameters.get("num_clusters")
-        silent = [self._silence(name, count) for name, count in self.missing.items() if count]
-        notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
+        clusters, notes = self.parameters.get("num_clusters"), list[str]()
+        silent = [
+            f"{name} {count}" + (f" ({asked} of them not asked)" if (asked := self.not_asked[name]) else "")
+            for name, count in self.missing.items()
+            if count
+        ]
+        if silent:
+            notes.append(f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair.")
         if (numbers := self.parameters.get("numbers_read_as")) is not None:
             notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
-        return pairs_of_raters_table(
-            f"Agreement on {format_count(instances, 'instance')}"
-            + ("" if clusters is None else f" of {format_count(clusters, 'cluster')}"),
-            self.pairs,
-            self.panels,
-            notes,
-            level=self.parameters["level"],
-        )
-
-    def text_tables(self) -> tuple[TextTable, ...]:
-        """Return that table, as other results have several."""
-        return (self.text_table(),)
-
-    def _silence(self, name: str, missing: int) -> str:
-        not_asked = self.not_asked.get(name, 0)
-        return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
+        title = f"Agreement on {format_count(self.parameters['n'], 'instance')}"
+        title += "" if clusters is None else f" of {format_count(clusters, 'cluster')}"
+        return (pairs_of_raters_table(title, self.pairs, self.panels, notes, level=self.parameters["level"]),)
 
     def reported(self) -> Iterator[Reported]:
         """Return the measures of every two raters, and of each panel."""
@@ -355,10 +332,6 @@ class AgreementAnalysis(Analysis):
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the votes of all raters on each instance, which make no verdict."""
         return (replace(asked, selected=None, score=None, verdict=NO_VERDICT) for asked in super().asked())
-
-    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
-        """Return the criterion."""
-        return self.criterion
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

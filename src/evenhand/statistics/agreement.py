@@ -700,15 +700,11 @@ class ReliabilityBin:
     """One point of a reliability diagram.
 
     Attributes:
-        low: Confidences in the bin are above this edge (in the first bin, or equal).
-        high: And at most this one.
         n: Rows.
         mean_confidence: The mean confidence in the bin.
         accuracy: Share of outcomes 1 among them, with an interval over clusters.
     """
 
-    low: float
-    high: float
     n: int
     mean_confidence: float
     accuracy: Interval
@@ -725,9 +721,6 @@ class Calibration:
         overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
         bins: The bins that have rows, in ascending order.
         n: Rows used.
-        n_set_aside: Rows without a confidence or an outcome.
-        n_clusters: Clusters of the rows used.
-        level: The level of the intervals.
     """
 
     expected_calibration_error: float
@@ -735,9 +728,6 @@ class Calibration:
     overconfidence: Interval
     bins: tuple[ReliabilityBin, ...]
     n: int
-    n_set_aside: int
-    n_clusters: int
-    level: float
 
 
 def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, level: Level = 0.95) -> Calibration:
@@ -773,18 +763,13 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
     shares = np.array([each.estimate for each in accuracies])
     (brier,) = mean_intervals((confidence - outcome) ** 2, level=over)
     (gap,) = mean_intervals(confidence - outcome, level=over, bounds=(-1.0, 1.0))
-    points = zip(
-        edges[filled].tolist(), edges[filled + 1].tolist(), size.tolist(), means.tolist(), accuracies, strict=True
-    )
+    points = zip(size.tolist(), means.tolist(), accuracies, strict=True)
     return Calibration(
         expected_calibration_error=float(size @ np.abs(means - shares) / len(number)),
         brier=_defined(brier),
         overconfidence=_defined(gap),
         bins=tuple(ReliabilityBin(*point) for point in points),
         n=len(number),
-        n_set_aside=np.size(confidences) - len(number),
-        n_clusters=over.n_clusters or len(number),
-        level=over.level,
     )
 
 

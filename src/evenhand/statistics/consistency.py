@@ -27,14 +27,11 @@ class PositionBias:
         n_primacy: Inconsistent towards the first place: the first twice, or once and a tie.
         n_recency: Inconsistent towards the second place.
         n_lone: Pairs with exactly one order scored; they say nothing about consistency.
-        n_unscored: Orders asked and not scored.
         position_consistency: n_consistent / n_checked; None when nothing was checked.
         preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
         first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
         test: That n_primacy is a half of these: `evenhand.statistics.paired_differences.paired_test`; None without any.
         first_position_share: Share of the first position among all votes for one of the two; None without any.
-        n_clusters: Clusters with a pair that was checked.
-        level: The level of the intervals.
     """
 
     n: int
@@ -43,14 +40,11 @@ class PositionBias:
     n_primacy: int
     n_recency: int
     n_lone: int
-    n_unscored: int
     position_consistency: Interval | None
     preference_fairness: Interval | None
     first_shown_share: Interval | None
     test: DifferenceTest | None
     first_position_share: Interval | None
-    n_clusters: int
-    level: float
 
     @property
     def p_value(self) -> float | None:
@@ -122,14 +116,11 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
         n_primacy=int(primacy.sum()),
         n_recency=int(recency.sum()),
         n_lone=int((asked & (scored == 1)).sum()),
-        n_unscored=int((table[asked] == UNSCORED).sum()),
         position_consistency=rate,
         preference_fairness=ratio_intervals(1.0 * recency - primacy, checked, level=over, bounds=(-1.0, 1.0))[0],
         first_shown_share=ratio_intervals(primacy, inconsistent, level=exact)[0],
         test=test,
         first_position_share=place,
-        n_clusters=len(np.unique(over.labels(len(table))[checked])),
-        level=over.level,
     )
 
 
@@ -147,12 +138,11 @@ class OptionFlips:
 
     Attributes:
         n_selected: Instances that selected it in some order and were scored in two orders or more.
-        n_flipped: Of these, the ones in which another order selected another option.
-        flip_rate: n_flipped / n_selected; None for an option that was not selected.
+        flip_rate: The share of these in which another order selected another option; None for an option that was not
+            selected.
     """
 
     n_selected: int
-    n_flipped: int
     flip_rate: Interval | None
 
 
@@ -186,9 +176,8 @@ def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) 
     scored = counts.sum(axis=1, keepdims=True)
     selected = (counts > 0) & (scored >= 2)
     flipped = selected & (counts < scored)
-    numbers = (each.sum(axis=0).tolist() for each in (selected, flipped))
     rates = ratio_intervals(flipped, selected, level=level)
-    return tuple(OptionFlips(*found) for found in zip(*numbers, rates, strict=True))
+    return tuple(OptionFlips(*found) for found in zip(selected.sum(axis=0).tolist(), rates, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +188,15 @@ class RepetitionStability:
         n: Prompts (an instance in one order) with a draw asked.
         n_repeated: Of these, the ones with two scored draws or more; the intervals are over their clusters.
         n_lone: Prompts with exactly one scored draw: they say nothing about repetition.
-        n_unscored: Draws asked and not scored.
         pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; None without any.
         mode_share: Mean over the repeated prompts of the share of the verdict given most; as above.
-        level: The level of the intervals.
     """
 
     n: int
     n_repeated: int
     n_lone: int
-    n_unscored: int
     pair_agreement: Interval | None
     mode_share: Interval | None
-    level: float
 
 
 def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> RepetitionStability:
@@ -256,10 +241,8 @@ def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> Repet
         n=int((asked > 0).sum()),
         n_repeated=int(repeated.sum()),
         n_lone=int((scored == 1).sum()),
-        n_unscored=int((table == UNSCORED).sum()),
         pair_agreement=pair_agreement,
         mode_share=mode_share,
-        level=float(level),
     )
 
 
