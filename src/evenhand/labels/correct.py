@@ -39,7 +39,7 @@ from evenhand.statistics.paired_differences import (
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
-    "by_verdict": "rows drawn at random within what the judge said of them, such as 30 of each verdict",
+    "by_verdict": "rows drawn at random within the verdicts of the judge, such as 30 of each verdict",
     "probabilities": "rows drawn with a probability of their own, which a column of the labels holds",
 }
 SAVED_AS: Final = (".json", ".csv", ".md", ".html")
@@ -143,7 +143,7 @@ class Corrected:
         labels_saved: How many more labels, drawn at random, would be as informative without the judge.
         worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
         method: The method of the corrected interval.
-        notes: What must be said of it.
+        notes: The notes on the estimate.
     """
 
     system: str
@@ -202,9 +202,9 @@ class CorrectedScores(PrintedTables):
     Attributes:
         scores: One per system and criterion; for a nominal criterion one per option.
         differences: Every two systems on each criterion, as far as both are labelled.
-        design: How the labelled rows were chosen, as was said.
+        design: How the labelled rows were chosen, as stated.
         level: The level of the intervals; that of a difference is higher, so that all hold together.
-        notes: What must be said of the labels.
+        notes: The notes on the labels.
         parameters: Judges, seed, design and what else made it.
     """
 
@@ -236,15 +236,15 @@ class CorrectedScores(PrintedTables):
         if not self.differences:
             return (scores,)
         names = [each.name for each in self.differences if each.distinguishable]
-        said = [f"Distinguishable by what people would say: {'; '.join(names) or 'none'}."]
+        distinguished = [f"Distinguishable by what people would say: {'; '.join(names) or 'none'}."]
         level = next((each.corrected.level for each in self.differences if each.corrected), self.level)
         if len(self.differences) > 1:
-            said.append(
+            distinguished.append(
                 f"Each interval has the level {format_level(level)}, so that all "
                 f"{format_count(len(self.differences))} hold together at {format_level(self.level)} (Bonferroni)."
             )
         title = "Differences of what people would say, paired over the rows"
-        return scores, _table(title, "systems", self.differences, level, notes=said)
+        return scores, _table(title, "systems", self.differences, level, notes=distinguished)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a plain row for each score, and after these for each difference."""
@@ -350,7 +350,7 @@ def correct(
         design: How the labelled rows were chosen. It cannot be seen in the labels, and is never assumed:
 
             - ``random``: drawn at random, each row as likely as any other;
-            - ``by_verdict``: at random within what the judge said of them, such as 30 of each verdict;
+            - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
             - ``probabilities``: each with a probability of its own, which a column of the labels holds.
         level: The level of the intervals; that of the results by default.
         seed: Of draws.
@@ -373,33 +373,35 @@ def correct(
         )
     fields = {"label_field": label_field, "annotator_field": annotator_field, "probability_field": probability_field}
     labels = read_gold(results, gold, **fields)
-    wanted = float(results.parameters["level"]) if level is None else level
-    check_level(wanted)
-    said = checked_design(design, labels)
+    level = float(results.parameters["level"]) if level is None else level
+    check_level(level)
+    chosen = checked_design(design, labels)
     every = [each for pair in paired(results, labels) for each in pair.by_option()]
-    silent = _check_labelled(every, said)
+    silent = _check_labelled(every, chosen)
     own = [each for each in every if each.judge.criterion not in silent]
     left_out = [f"Left out, as no row is labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
-        scores=tuple(Corrected.of(correction(each, said, wanted), each.judge.system, None, *each.what) for each in own),
-        differences=() if results.kind == "winrates" else _differences(own, said, wanted),
-        design=said,
-        level=wanted,
-        notes=(*_notes(labels, own, said, seed), *left_out, *results.outcome_notes),
+        scores=tuple(
+            Corrected.of(correction(each, chosen, level), each.judge.system, None, *each.what) for each in own
+        ),
+        differences=() if results.kind == "winrates" else _differences(own, chosen, level),
+        design=chosen,
+        level=level,
+        notes=(*_notes(labels, own, chosen, seed), *left_out, *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
-            "design": said,
-            "level": wanted,
+            "design": chosen,
+            "level": level,
             "seed": seed,
         },
     )
 
 
 def checked_design(given: object, labels: Labels) -> Design:
-    """Check how the labelled rows are said to have been chosen.
+    """Check the stated design of the labelled rows.
 
     Raises:
-        InvalidInputError: If it is not said, is none, or is not what the labels say.
+        InvalidInputError: If it is missing, is not a design, or is not that of the labels.
     """
     if labels.design is not None and given not in {None, labels.design}:
         raise InvalidInputError(
@@ -409,10 +411,10 @@ def checked_design(given: object, labels: Labels) -> Design:
     for name in DESIGNS:
         if asked == name:
             return name
-    said = "design is not given" if asked is None else f"design is {asked!r}"
+    problem = "design is not given" if asked is None else f"design is {asked!r}"
     meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
     raise InvalidInputError(
-        f"{said}, and the labels do not show how the labelled rows were chosen, on which the correction rests. Say "
+        f"{problem}, and the labels do not show how the labelled rows were chosen, on which the correction rests. Say "
         f"which it was, design=…, in the shell --design. {meant}"
     )
 
@@ -467,7 +469,7 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
 
 def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -> list[str]:
     """Return the notes on the labels."""
-    notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[design]} (design={design!r})."]
+    notes = [f"How the labelled rows were chosen, as stated: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
     if people > 1:
         several = sum(len(given) > 1 for given in labels.by_question.values())

@@ -107,7 +107,7 @@ def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, s
     return {
         prefix + names[stage]: messages
         for prefix, view in zip(("", "positional_bias_"), views, strict=True)
-        for stage, messages in ((view.shown.prompts if view else None) or {}).items()
+        for stage, messages in (view.shown.prompts.plain() if view and view.shown.prompts is not None else {}).items()
     }
 
 

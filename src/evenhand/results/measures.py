@@ -307,18 +307,17 @@ class Column:
         return format_value(value, declared.kind if declared else "count")
 
 
-def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
+def score_column(name: str, results: Iterable[Any], *, level: float) -> Column:
     """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
         name: The name of the score, which heads the column.
         results: The results that are shown.
         level: The level of the intervals.
-        spread: The field that holds the spread.
     """
-    drawn = any(getattr(each, spread) for each in results)
+    drawn = any(each.spread for each in results)
     header = f"{name} ± spread [{format_level(level)}]" if drawn else f"{name} [{format_level(level)}]"
-    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, getattr(each, spread)))
+    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, each.spread))
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
