@@ -13,7 +13,7 @@ import evenhand
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing, format_interval
 from evenhand.report import gates
-from evenhand.report.gates import Summary, check, check_before_run
+from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Measure, UnscoredCounts
 from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
@@ -160,27 +160,6 @@ def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
         (found,) = check(results_of(finding), [f"{finding.label}{part} == {value}"]).conditions
         assert found.holds
         assert (found.measure, found.of) == (name + part, tuple(of))
-
-
-def test_names_are_checked_before_the_run_as_far_as_they_are_known():
-    def refused(condition, *, complete=True):
-        with pytest.raises(InvalidInputError) as error:
-            check_before_run([condition], {"relevance": (1.0, 5.0)}, ["new", "old"], complete=complete)
-        return str(error.value)
-
-    for passing in (
-        "unscored <= 2 %",
-        "relevance[new].low >= 4",
-        "relevance.parse_rate[new] >= 0.9",
-        "relevance.difference[new, old].low >= 0",
-    ):
-        check_before_run([passing], {"relevance": (1.0, 5.0)}, ["new", "old"], complete=True)
-    assert "Did you mean 'relevance.low'?" in refused("relevence.low >= 4")
-    assert "'relevance[new].low', 'relevance[old].low'" in refused("relevance.low >= 4")
-    assert "Did you mean 'relevance[new].low'?" in refused("relevance[neu].low >= 4")
-    assert "lies between 1.00 and 5.00" in refused("relevance[new].low >= 0.7")
-    assert "lies between 0.00 and 1.00" in refused("relevance.unscored[new] <= 2", complete=False)
-    check_before_run(["strength[new] >= 1"], {"winrate": (0.0, 1.0)}, ["new", "old"], complete=False)
 
 
 ROWS = [

@@ -248,6 +248,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     kind: ClassVar = "checklist"
     function: ClassVar = "checklist"
+    saved_as: ClassVar = "checklist"
 
     run_defaults: ClassVar = MappingProxyType({"check_positional_bias": False})
 
@@ -339,11 +340,6 @@ class ChecklistMode(Mode[ChecklistResult]):
         named = {"instance": about.instance, "system": system_of(about), "checklist": place}
         for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
             yield {**named, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the checklists."""

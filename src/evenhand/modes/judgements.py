@@ -110,6 +110,7 @@ class DirectMode(Mode[Verdict]):
 
     kind: ClassVar = "direct"
     function: ClassVar = "judge"
+    saved_as: ClassVar = "judgements"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the one question; none about a response that is missing."""
@@ -130,11 +131,6 @@ class DirectMode(Mode[Verdict]):
         """Give the one cell."""
         del place
         yield judgement_about(about, about.judged.name), votes[0] if votes else ()
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
@@ -393,7 +389,7 @@ class RubricMode(Mode[RubricResult]):
         return sorted(found, key=lambda cell: [order[name][cell.about[name]] for name in order])
 
     @property
-    def saved_as(self) -> str:
+    def saved_as(self) -> str:  # type: ignore[override] # not of the class alone
         """The kind of the Python function's results."""
         return "mode_results" if self.own_rubrics else "judgements"
 

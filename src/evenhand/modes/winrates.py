@@ -133,6 +133,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     kind: ClassVar = "winrates"
     compares_two: ClassVar = True
     function: ClassVar = "winrates"
+    saved_as: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return a question for each pair with both responses."""
@@ -160,11 +161,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """Judge the pairs of the design, and return the votes on each contest."""
         held = zip(subjects, self.judge(subjects, judges), places, strict=True)
         return [Cell(about, tuple(votes)) for each in held for about, votes in self.cells(*each)]
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""
@@ -1092,20 +1088,17 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
     if not table.ranking.anytime:
         return
     if table.parameters.get("stop"):
-        known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
-        after = [one.prompts for one in known if one.decided]
-        prompts = " to ".join(format_count(each) for each in sorted({min(after), max(after)})) if after else ""
-        decided = f"Decided after {prompts}"
-        if not after:
-            decided = f"Not decided after {format_count(asked)}"
-        elif len(known) > 1:
-            decided = f"{_of_all(len(after), len(known), 'pair')} decided, after {prompts}"
-        rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
+        known = table.decisions.values()
+        after = sorted(one.prompts for one in known if one.decided)
+        decided = f"{_of_all(len(after), len(known), 'pair')} decided"
+        if after:
+            first, last = format_count(after[0]), format_count(after[-1], "prompt")
+            decided += f", after {last if after[0] == after[-1] else f'{first} to {last}'}"
         leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
         yield (
-            f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is "
-            f"ever decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all "
-            f"looks and pairs.{leans}"
+            f"{decided}; {_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any "
+            f"pair of equal systems is ever decided has a probability of "
+            f"{format_percent(1 - table.parameters['level'])} at most, over all looks and pairs.{leans}"
         )
     yield (
         "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "

@@ -16,7 +16,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Final, Self
 from xml.etree import ElementTree as Xml
@@ -213,33 +212,6 @@ def check(
     measures = _by_spelling(findings)
     resolved = [_resolve(each, measures, ranges) for each in parsed]
     return CheckReport(tuple(measure.check(each) for measure, each in zip(resolved, parsed, strict=True)))
-
-
-def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequence[str], *, complete: bool) -> None:
-    """Check conditions before the first call, as far as the names of the result are known by then.
-
-    Args:
-        conditions: The conditions on the result.
-        ranges: The scores that there will be, and their ranges.
-        systems: The systems that will have them; empty if these are not known.
-        complete: Whether the names of all measures begin with the name of one of the scores.
-
-    Raises:
-        InvalidInputError: The same as :func:`check`.
-    """
-    nothing = Missing("nothing was judged yet")
-    expected = [Measure(name, (), nothing, "share") for name in UNSCORED]
-    for name, system in product(ranges, systems or [""]):
-        of = (system,) if system else ()
-        expected += [Measure(name + ending, of, nothing, "score") for ending in ("", CORRECTED)]
-        expected += [Measure(f"{name}.{share}", of, nothing, "share") for share in UNSCORED]
-    known = _by_spelling(expected)
-    for condition in map(Condition.parse, conditions):
-        name = _squeeze(condition.name)
-        begins = not complete or any(name.startswith(_squeeze(score)) for score in (*UNSCORED, *ranges))
-        of_known = "[" not in name or not systems or any(_squeeze(system) in name for system in systems)
-        if name in known or not (begins and of_known):
-            _resolve(condition, known, ranges)
 
 
 @dataclass(frozen=True, slots=True)
