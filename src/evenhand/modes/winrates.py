@@ -1121,9 +1121,9 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     how = "Holm" if ranking.balanced else "Holm, strengths"
     alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
     if alike:
-        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+        yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
-        yield f"All systems can be told apart at the {level} level ({how})."
+        yield f"All systems are distinguishable at the {level} level ({how})."
     if cycles.triples:
         found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
         prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
