@@ -1083,20 +1083,17 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
     if not table.ranking.anytime:
         return
     if table.parameters.get("stop"):
-        known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
-        after = [one.prompts for one in known if one.decided]
-        prompts = " to ".join(format_count(each) for each in sorted({min(after), max(after)})) if after else ""
-        decided = f"Decided after {prompts}"
-        if not after:
-            decided = f"Not decided after {format_count(asked)}"
-        elif len(known) > 1:
-            decided = f"{_of_all(len(after), len(known), 'pair')} decided, after {prompts}"
-        rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
+        known = table.decisions.values()
+        after = sorted(one.prompts for one in known if one.decided)
+        decided = f"{_of_all(len(after), len(known), 'pair')} decided"
+        if after:
+            first, last = format_count(after[0]), format_count(after[-1], "prompt")
+            decided += f", after {last if after[0] == after[-1] else f'{first} to {last}'}"
         leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
         yield (
-            f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is "
-            f"ever decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all "
-            f"looks and pairs.{leans}"
+            f"{decided}; {_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any "
+            f"pair of equal systems is ever decided has a probability of "
+            f"{format_percent(1 - table.parameters['level'])} at most, over all looks and pairs.{leans}"
         )
     yield (
         "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
@@ -1119,9 +1116,9 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     how = "Holm" if ranking.balanced else "Holm, strengths"
     alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
     if alike:
-        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+        yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
-        yield f"All systems can be told apart at the {level} level ({how})."
+        yield f"All systems are distinguishable at the {level} level ({how})."
     if cycles.triples:
         found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
         prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"

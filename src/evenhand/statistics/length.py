@@ -33,16 +33,12 @@ class LengthControlled:
             missing if there is a reason.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
         reason: The reason why nothing is identified; None when it is.
-        contests: Contests with a score and a length difference.
-        unused: Contests without a score or without a length difference, left out.
     """
 
     win_rates: tuple[Interval | None, ...]
     length_effect: Interval | Missing
     scale: float | None
     reason: str | None
-    contests: int
-    unused: int
 
 
 def length_controlled_win_rates(
@@ -98,8 +94,6 @@ def length_controlled_win_rates(
         length_effect=effect,
         scale=scale or None,
         reason=reason,
-        contests=len(used),
-        unused=len(contests) - len(used),
     )
 
 
@@ -145,11 +139,7 @@ class VerbositySlope:
         quality_effect: Log-odds of a win for each unit of the quality difference; None unless one was given.
         position_effect: Log-odds of a win for being shown first; None unless positions were given.
         reason: The reason why nothing is identified; None when it is.
-        contests: Contests used.
-        unused: Contests without a score, a length or a covariate, left out.
-        clusters: Clusters of the contests used.
-        ties: The treatment of ties.
-        level: The level of the intervals.
+        contests: Contests with a score, both lengths and the covariates.
     """
 
     slope: Interval | Missing
@@ -158,10 +148,6 @@ class VerbositySlope:
     position_effect: Interval | Missing | None
     reason: str | None
     contests: int
-    unused: int
-    clusters: int
-    ties: str
-    level: float
 
 
 def verbosity_slope(
@@ -264,10 +250,6 @@ def verbosity_slope(
         position_effect=effects.get("position"),
         reason=reason,
         contests=int(usable.sum()),
-        unused=int((~usable).sum()),
-        clusters=len(np.unique(labels[usable])),
-        ties=ties,
-        level=float(level),
     )
 
 
