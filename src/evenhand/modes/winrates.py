@@ -816,11 +816,6 @@ class WinrateAnalysis(Analysis):
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
-        """Return the pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
-        return frozenset(pair for pair in theirs - own if pair[::-1] in own)
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
