@@ -250,16 +250,15 @@ def check_label_lookup(case: Case) -> None:
 
 def check_length_penalty(case: Case) -> None:
     given = case["input"]
-    sections = {"ALL": "all", "OUTPUT_ONLY": "output", "THINKING_ONLY": "thinking"}[given["count_sections"]]
+    output, thinking = given["output_words"], given["thinking_words"]
+    words = {"ALL": output + thinking, "OUTPUT_ONLY": output, "THINKING_ONLY": thinking}[given["count_sections"]]
     penalty = LengthPenalty(
         free_budget=given["free_budget"],
         max_cap=given["max_cap"],
         penalty_at_cap=given["penalty_at_cap"],
         exponent=given["exponent"],
-        sections=sections,
     )
-    found = penalty.of("w " * given["output_words"], thinking="w " * given["thinking_words"])
-    assert found == close(case["expected"]["penalty"])
+    assert penalty.of("w " * words) == close(case["expected"]["penalty"])
 
 
 def check_length_penalty_on_score(case: Case) -> None:

@@ -115,7 +115,7 @@ def test_the_scores_by_hand():
         ({"calls": "per_item", "examples": [{"response": "x"}]}, InvalidInputError, "shows no examples"),
         ({"na_strategy": "ignore"}, UnknownRuleError, "na_strategy is 'ignore'"),
         ({"na_partial": 2.0}, InvalidCriterionError, "na_partial"),
-        ({"length_penalty": {"free": 3}}, InvalidInputError, "no field 'free'"),
+        ({"length_penalty": {"free": 3}}, InvalidInputError, "no option 'free'"),
         ({"aggregation": {"ordinal": "medain"}}, UnknownRuleError, "Did you mean 'median'"),
         ({"aggregation": "median"}, UnknownRuleError, "median"),
         ({"shuffle_options": "yes"}, InvalidInputError, "shuffle_options is 'yes'"),
