@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
+    format_p_value,
     format_share,
     state_p_value,
 )
@@ -31,7 +32,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, check_level
 from evenhand.statistics.paired_differences import (
-    DifferenceTest,
+    PairedDifference,
     name_of_tests,
     over_one_family,
     paired_differences,
@@ -535,27 +536,6 @@ class GroupScore:
     num_unscored: int = measure("count")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupContrast:
-    """The difference of two systems in one group of rows.
-
-    Attributes:
-        difference: The mean of (the first's score - the second's) over the rows on which both have one; of contests
-            the win rate of the first less that of the second.
-        p_value: Of the test that it is 0, by Holm over all groups, systems and scores; of all rows by Holm over the
-            systems and scores.
-        num_rows: Rows that are compared.
-        num_set_aside: Rows on which only one of the two has a score.
-        test: The test behind the p-value.
-    """
-
-    difference: Interval | Missing = measure("difference")
-    p_value: float | Missing = measure("p_value")
-    num_rows: int = measure("count")
-    num_set_aside: int = measure("count")
-    test: DifferenceTest | None = None
-
-
 ScoreName = tuple[str, str, str]
 """The group, the system, and the criterion of its score."""
 
@@ -581,7 +561,7 @@ class GroupedScores(PrintedTables):
     by: str
     groups: Mapping[str, int]
     scores: Mapping[ScoreName, GroupScore]
-    differences: Mapping[ContrastName, GroupContrast]
+    differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
     notes: tuple[str, ...]
     design: str | None
@@ -604,10 +584,10 @@ class GroupedScores(PrintedTables):
         tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
         how = name_of_tests(each.test for each in self.differences.values())
         contrasts = (
-            Column(f"difference [{level}]", "difference"),
-            Column("p", "p_value"),
-            Column("rows", "num_rows"),
-            Column("set aside", "num_set_aside"),
+            Column(f"difference [{level}]", lambda each: format_interval(each.difference, signed=True)),
+            Column("p", lambda each: format_p_value(each.p_value)),
+            Column("rows", "n_compared"),
+            Column("set aside", "n_set_aside"),
         )
         shown = {(name[0], f"{name[1]} – {name[2]}", name[3]): each for name, each in self.differences.items()}
         return scores, measures_table(
@@ -650,9 +630,8 @@ def by_group(
     names = results.group_of(by)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
-    kept = results.level_over([])
-    over = kept if level is None else replace(kept, level=level)
-    wanted = float(over)
+    over = results.level_over([])
+    over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
     samples = [each for pair in paired(results, labels) for each in pair.by_option()]
@@ -673,9 +652,9 @@ def by_group(
             for sample in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, wanted)),
+        reversals=tuple(_reversals(differences, what, over.level)),
         design=chosen,
-        level=wanted,
+        level=over.level,
         notes=results.outcome_notes,
     )
 
@@ -684,14 +663,9 @@ def _criterion(sample: Paired) -> str:
     return ": ".join(filter(None, sample.what))
 
 
-def _bounds(bounds: tuple[float, float], scores: FloatArray) -> tuple[float, float]:
-    """Return the bounds of the scores, extended to scores that a penalty moves beyond them."""
-    return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
-
-
 def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupScore:
-    judged, bounds = sample.judged, _bounds(sample.bounds, sample.judged)
-    score = mean_intervals(judged, level=over.over(sample.judge.clusters), bounds=bounds)[0] if len(judged) else None
+    judged, level = sample.judged, over.over(sample.judge.clusters)
+    score = mean_intervals(judged, level=level, bounds=sample.bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
     if design is not None:
         none = Missing("no row of the group is labelled")
@@ -707,67 +681,59 @@ def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupS
 
 def _differences_in_groups(
     parts: Mapping[str, Sequence[Paired]], over: IntervalLevel, *, contests: bool
-) -> dict[ContrastName, GroupContrast]:
+) -> dict[ContrastName, PairedDifference]:
     """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
-    found: dict[ContrastName, GroupContrast] = {}
-    none = "no row has both scores"
+    found: dict[ContrastName, PairedDifference] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
-        pairs = [
-            (name, paired_differences(scores, level=over.over(clusters), bounds=_bounds(bounds, scores))[0])
-            for group in family
-            for name, scores, bounds, clusters in _pairs(group, parts[group], contests=contests)
-        ]
-        for (name, _), own in zip(pairs, over_one_family([each for _, each in pairs]), strict=True):
-            found[name] = GroupContrast(
-                difference=known(own.difference, none),
-                p_value=known(own.p_value, none),
-                num_rows=own.n_compared,
-                num_set_aside=own.n_set_aside,
-                test=own.test,
-            )
+        named = [(group, each) for group in family for each in _pairs(parts[group], over, contests=contests)]
+        tested = over_one_family([each for _, each in named])
+        for (group, _), each in zip(named, tested, strict=True):
+            found[group, each.first, each.second, each.score] = each
     return found
 
 
-def _pairs(
-    group: str, samples: Sequence[Paired], *, contests: bool
-) -> Iterator[tuple[ContrastName, FloatArray, tuple[float, float], Sequence[Hashable]]]:
-    """Yield the name of each pair of systems, their scores on the same rows, the bounds of these, and the clusters."""
+def _pairs(samples: Sequence[Paired], over: IntervalLevel, *, contests: bool) -> Iterator[PairedDifference]:
+    """Yield the difference of each pair of systems on the rows that both have; of contests that of their win rates."""
+
+    def difference(one: Paired, second: str, score: str, places: IntArray, theirs: FloatArray) -> PairedDifference:
+        scores = np.column_stack([one.judged[places], theirs])
+        level, systems = over.over([one.judge.clusters[place] for place in places]), (one.judge.system, second)
+        return paired_differences(scores, level=level, bounds=one.bounds, systems=systems, score=score)[0]
+
     for one, other in combinations(samples, 2):
         if not contests and one.what == other.what and one.judge.system != other.judge.system:
             _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
-            scores = np.column_stack([one.judged[ours], other.judged[theirs]])
-            name = (group, one.judge.system, other.judge.system, _criterion(one))
             if len(ours):
-                yield name, scores, one.bounds, [one.judge.clusters[place] for place in ours]
+                yield difference(one, other.judge.system, _criterion(one), ours, other.judged[theirs])
     systems = dict.fromkeys(sample.judge.system for sample in samples)
     for first, second in combinations(systems, 2) if contests else ():
-        for sample in samples:  # one system's win is the other's loss
-            of_both = len(systems) == 2 or sample.judge.criterion == f"against {second}"
-            if sample.judge.system == first and of_both and len(sample.judged):
-                scores = np.column_stack([sample.judged, 1 - sample.judged])
-                yield (group, first, second, "win rate"), scores, (0.0, 1.0), sample.judge.clusters
+        for one in samples:  # one system's win is the other's loss
+            of_both = len(systems) == 2 or one.judge.criterion == f"against {second}"
+            if one.judge.system == first and of_both and len(one.judged):
+                yield difference(one, second, "win rate", np.arange(len(one.judged)), 1 - one.judged)
 
 
-def _reversals(differences: Mapping[ContrastName, GroupContrast], what: str, level: float) -> Iterator[str]:
+def _reversals(differences: Mapping[ContrastName, PairedDifference], what: str, level: float) -> Iterator[str]:
     """Return gains on all rows that are losses in a group, and groups that may differ in sign by chance."""
 
-    def shows(contrast: GroupContrast) -> bool:
-        return not isinstance(contrast.p_value, Missing) and contrast.p_value <= 1 - level
+    def shows(each: PairedDifference) -> bool:
+        return each.p_value is not None and each.p_value <= 1 - level
 
     for (place, *names), whole in differences.items():
-        if place != ALL or isinstance(whole.difference, Missing) or whole.difference.estimate == 0:
+        if place != ALL or whole.difference is None or whole.difference.estimate == 0:
             continue
-        one, other, score = names
-        first, second = (one, other) if whole.difference.estimate > 0 else (other, one)
+        first, second = whole.first, whole.second
+        if whole.difference.estimate < 0:
+            first, second = second, first
         sure = "" if shows(whole) else ", which may be chance"
         size = format_interval(whole.difference, signed=True)
-        ahead = f"On all rows {first} is ahead of {second} on {score} ({size}{sure})"
+        ahead = f"On all rows {first} is ahead of {second} on {whole.score} ({size}{sure})"
         for (group, *own_names), own in differences.items():
-            if group == ALL or own_names != names or isinstance(own.difference, Missing):
+            if group == ALL or own_names != names or own.difference is None:
                 continue
             if own.difference.estimate * whole.difference.estimate < 0:
-                p_value = "" if isinstance(own.p_value, Missing) else f", {state_p_value(own.p_value)}"
-                size = f"({format_interval(own.difference, signed=True)}{p_value}; {one} less {other})"
+                p_value = "" if own.p_value is None else f", {state_p_value(own.p_value)}"
+                size = f"({format_interval(own.difference, signed=True)}{p_value}; {own.first} less {own.second})"
                 where = f"where {what} is {group} it is behind"
                 if shows(own):
                     yield f"{ahead}, and that hides a loss: {where} {size}."

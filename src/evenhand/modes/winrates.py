@@ -807,11 +807,6 @@ class WinrateAnalysis(Analysis):
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
-        """Return the pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
-        return frozenset(pair for pair in theirs - own if pair[::-1] in own)
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
@@ -1121,9 +1116,9 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     how = "Holm" if ranking.balanced else "Holm, strengths"
     alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
     if alike:
-        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+        yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
-        yield f"All systems can be told apart at the {level} level ({how})."
+        yield f"All systems are distinguishable at the {level} level ({how})."
     if cycles.triples:
         found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
         prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"

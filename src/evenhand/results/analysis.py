@@ -222,10 +222,6 @@ class Analysis:
         """Give further records that are compared, such as the items of a checklist that all rows share."""
         return iter(())
 
-    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:  # noqa: ARG002 - of contests
-        """Return the names of questions of other results that have the reverse order here."""
-        return frozenset()
-
     def by_people(self) -> dict[str, Any]:
         """Return the header for the same questions, each with one label of people."""
         grid = {**self.parameters.get("grid", {}), "samples": 1}

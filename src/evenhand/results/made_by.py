@@ -80,11 +80,6 @@ def digest(*parts: object, digits: int = 12) -> str:
     return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=digits // 2).hexdigest()
 
 
-def in_a_row(rows: Mapping[int, str]) -> str:
-    """Join the digits of the rows, one after the other."""
-    return "".join(rows.get(row, NOTHING) for row in range(max(rows) + 1))
-
-
 @dataclass(frozen=True)
 class Fingerprint:
     """The judges, prompts, criteria and options that made a result.

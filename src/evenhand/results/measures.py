@@ -171,19 +171,17 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
     if isinstance(value, Mapping):
         total = sum(value.values()) if declared.shares else 1
         for key, entry in value.items():
-            yield from _entries(_joined(name, str(key)), entry / total if declared.shares else entry, declared)
+            yield from _entries(
+                f"{name}_{key}" if name else str(key), entry / total if declared.shares else entry, declared
+            )
     elif isinstance(value, Usage):
         for part, amount in _consumed(value).items():
             yield Measure(part, (), amount, "money" if part == "cost" else "count")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
-            yield dataclasses.replace(inner, name=_joined(name, inner.name))
+            yield dataclasses.replace(inner, name="_".join(filter(None, (name, inner.name))))
     else:
         yield Measure(name, (), value, declared.kind, always=declared.always)
-
-
-def _joined(*names: str) -> str:
-    return "_".join(filter(None, names))
 
 
 def _consumed(usage: Usage) -> dict[str, float]:
@@ -210,7 +208,7 @@ def scores_of(
     """
     scores: dict[str, float] = {}
     for each in measures_of(result, only):
-        scores |= score_entries(_joined(prefix, each.name), each, with_intervals=with_intervals)
+        scores |= score_entries("_".join(filter(None, (prefix, each.name))), each, with_intervals=with_intervals)
     return scores
 
 
@@ -226,7 +224,7 @@ def names_of(result: type, prefix: str = "", only: Collection[str] | None = None
     for field in dataclasses.fields(result):
         if (own := field.metadata.get(_DECLARED)) is None or (only is not None and field.name not in only):
             continue
-        name = _joined(prefix, field.name if own.name is None else own.name)
+        name = "_".join(filter(None, (prefix, field.name if own.name is None else own.name)))
         kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if isinstance(kind, type)]
         if Usage in kinds:
             yield from _consumed(Usage(cost=0.0))
