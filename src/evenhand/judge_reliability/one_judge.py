@@ -58,7 +58,7 @@ from evenhand.statistics.consistency import (
 )
 from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
-from evenhand.statistics.length import VerbositySlope, verbosity_slope
+from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
 
 Mode = Literal["assess", "compare"]

@@ -247,14 +247,10 @@ class CorrectedScores(PrintedTables):
         title = "Differences of what people would say, paired over the rows"
         return scores, _table(title, "systems", self.differences, level, notes=distinguished)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield a plain row for each score, and after these for each difference."""
-        yield from ({"kind": "score", **each.record()} for each in self.scores)
-        yield from ({"kind": "difference", **each.record()} for each in self.differences)
-
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each score, and after these for each difference."""
-        return pd.DataFrame.from_records(list(self.records()))
+        kinds = {"score": self.scores, "difference": self.differences}
+        return pd.DataFrame.from_records([{"kind": kind, **each.record()} for kind in kinds for each in kinds[kind]])
 
     def to_json(self) -> str:
         """Return all of it as JSON; what is missing is ``{"reason": …}``."""

@@ -75,10 +75,19 @@ from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
 from evenhand.scoring import VoteMeasures, readings_note, vote_measures
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.consistency import PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, bounds_between, cluster_sums, mean_leads
+from evenhand.statistics.intervals import (
+    ConfidenceSequence,
+    IntervalLevel,
+    Level,
+    UnscoredBounds,
+    bounds_between,
+    cluster_sums,
+    hedged,
+    mean_leads,
+    p_value_of,
+)
 from evenhand.statistics.paired_differences import DifferenceTest, PairComparison, holm
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
