@@ -74,7 +74,7 @@ from evenhand.results.vote_columns import (
     VerdictColumns,
     VoteColumns,
     codes_of,
-    told_for_measures,
+    numbers_for_measures,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -1287,7 +1287,7 @@ class JudgementAnalysis(Analysis):
         criteria = {each.name: each for each in self.criteria}
         for row, each in zip(self.records(), self.entries, strict=True):
             mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
-            yield {**row, **told_for_measures(each.verdict, mass)}
+            yield {**row, **numbers_for_measures(each.verdict, mass)}
 
 
 def _question(item: Judgement) -> QuestionName:
