@@ -684,7 +684,7 @@ def summarize_criterion(
     if not isinstance(verdicts, VerdictColumns):
         masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
         verdicts = VerdictColumns.of(verdicts, masses)
-    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts), 1)), level=level)
+    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts.score), 1)), level=level)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
