@@ -297,11 +297,11 @@ def _options(given, values, na):
 def _how_to_use(identifier, folder):
     verb = {
         "criteria": f"judge rows.jsonl --response-fields answer --criteria {identifier} --engine ID",
-        "rubrics": f"judge rows.jsonl --response-fields answer --rubric {identifier} --engine ID",
+        "rubrics": f"judge rows.jsonl --response-fields answer --criteria {identifier} --engine ID",
         "checklists": f"checklist rows.jsonl --response-fields answer --checklist {identifier} --engine ID",
     }.get(folder)
     if ".pairwise." in identifier:
-        verb = f"winrates rows.jsonl --response-fields old,new --criteria {identifier} --engine ID"
+        verb = f"winrates rows.jsonl --response-fields old new --criteria {identifier} --engine ID"
     return f"    evenhand {verb}" if verb else f"In a recipe: `{identifier}[…]`."
 
 

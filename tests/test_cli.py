@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BASELINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
 RELEVANCE = ["--criteria", "criteria.evenhand.direct.relevance"]
 QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
-BOTH = ["--response-fields", "answer,other"]
+BOTH = ["--response-fields", "answer", "other"]
 SHOWN = ["--response-fields", "answer", "--context-fields", "question"]
 ROWS = [
     {
@@ -114,11 +114,9 @@ def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
     path, out = tmp_path / "rubric.json", tmp_path / "verdicts.parquet"
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
-    assert main(["judge", rows, "--rubric", str(path), *BASELINE, *SHOWN, *own, "--out", str(out)]) == 0
+    assert main(["judge", rows, "--criteria", str(path), *BASELINE, *SHOWN, *own, "--out", str(out)]) == 0
     table = evenhand.open(out)
     assert (table.rubric.name, table.rubric.na_strategy, table.parameters["calls"]) == ("mine", "zero", "per_item")
-    assert main(["judge", rows, "--rubric", RELEVANCE[1], *BASELINE, *SHOWN]) == 2
-    assert "which is not a rubric" in capsys.readouterr().err
     own = write_rows(tmp_path / "own.jsonl", [{"answer": "Eight.", "rubric": ["It is short."]}])
     assert main(["judge", str(own), "--rubric-field", "rubric", *BASELINE, *SHOWN[:2], "--out", str(out)]) == 0
     assert main(["judge", rows, "--mode", "best_of", *QUALITY, *BASELINE, *BOTH, "--out", str(out)]) == 0
@@ -189,7 +187,7 @@ def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
     assert main(["aggregate-votes", votes, *judges, *weighted, "--out", str(lines)]) == 0
     values = [json.loads(line)["aggregated_value"] for line in lines.read_text(encoding="utf-8").splitlines()]
     assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
-    assert main(["read-replies", votes, "--replies", "gpt,llama", "--criteria", levels, "--out", str(out)]) == 0
+    assert main(["read-replies", votes, "--replies", "gpt", "llama", "--criteria", levels, "--out", str(out)]) == 0
     assert len(evenhand.open(out)) == 3
 
 
@@ -203,7 +201,7 @@ def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
     assert evenhand.open(out).pairs[0].accuracy.estimate == 2 / 3
     people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
     path = str(write_rows(tmp_path / "people.jsonl", people))
-    asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p,q,r"]
+    asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p", "q", "r"]
     assert main([*asked, "--annotator-test", "expert"]) == 0
     expected = alternative_annotator_test(path, ["judge"], ["p", "q", "r"], epsilon="expert")
     assert str(expected) in capsys.readouterr().out
@@ -314,8 +312,8 @@ def test_nothing_that_was_given_is_overwritten(spelling, rows, tmp_path, capsys,
     [
         (["judge"], "judge needs DATA, a file of rows, which is missing"),
         (["judge", "ROWS", *RELEVANCE, *SHOWN], "judge needs --engine (engine in a run file), which is missing"),
-        (["judge", "ROWS", *BASELINE, *SHOWN], "judge needs --criteria or --rubric or --rubric-field, one of them"),
-        (["judge", "ROWS", *BASELINE, *SHOWN, *RELEVANCE, "--rubric", "r"], "--criteria and --rubric are given"),
+        (["judge", "ROWS", *BASELINE, *SHOWN], "judge needs --criteria or --rubric-field, one of them"),
+        (["judge", "ROWS", *BASELINE, *RELEVANCE, "--rubric-field", "r"], "--criteria and --rubric-field are given"),
         (["checklist", "ROWS", *BASELINE, *SHOWN], "checklist needs --checklist or --checklist-field"),
         (["winrates", "ROWS", *QUALITY, *BOTH], "winrates needs --engine or --votes, one of them, and none is given"),
         (["aggregate-votes", "ROWS"], "aggregate-votes needs --votes (votes in a run file), which is missing"),
@@ -376,10 +374,11 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
 )
 def test_bad_input_is_one_message_and_exit_code_2_before_the_first_call(verb, arguments, message, rows, capsys):
     judged = {"judge": RELEVANCE, "checklist": ["--checklist", "checklists.evenhand.summary"]}.get(verb, QUALITY)
-    given = dict(zip(judged[::2], judged[1::2], strict=True)) | {"--response-fields": "answer,other"}
-    given |= {"--engine": "engines.evenhand.baseline"} | dict(zip(arguments[::2], arguments[1::2], strict=True))
+    given = dict(zip(judged[::2], judged[1::2], strict=True)) | {"--engine": "engines.evenhand.baseline"}
+    given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
     with_mode = [] if "--mode" not in given else ["--criteria"]
     flags = [part for name, value in given.items() if name not in with_mode for part in (name, value)]
+    flags += [] if "--response-fields" in given else BOTH
     assert main([verb, rows, *flags, "--no-progress"]) == 2
     said = capsys.readouterr()
     assert message in said.err
@@ -461,7 +460,7 @@ def test_without_a_verb_five_jobs_are_shown_with_a_command_that_can_be_run(capsy
 
 MISTYPED = [
     ("judge", "--criteria", "criteria.evenhand.direct.relevnce", "criteria.evenhand.direct.relevance"),
-    ("judge", "--rubric", "rubrics.evenhand.safty", "rubrics.evenhand.safety"),
+    ("judge", "--criteria", "rubrics.evenhand.safty", "rubrics.evenhand.safety"),
     ("checklist", "--checklist", "checklists.evenhand.sumary", "checklists.evenhand.summary"),
     ("catalog", "show", "rubrics.evenhand.sumarization", "rubrics.evenhand.summarization"),
 ]

@@ -29,7 +29,7 @@ ROWS = [
 ]
 VERBS = {
     "judge": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],
-    "winrates": ["--criteria", "Which is better?", *BASELINE, "--response-fields", "answer,other"],
+    "winrates": ["--criteria", "Which is better?", *BASELINE, "--response-fields", "answer", "other"],
     "checklist": ["--checklist", "checklists.evenhand.summary", *BASELINE, "--response-fields", "answer"],
     "reliability": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],
     "aggregate-votes": ["--votes", "one", "two"],

@@ -83,7 +83,7 @@ def test_compare_leads_with_the_bounds_of_what_is_refused(files, capsys):
         first, second = shown(text)
         return REFUSAL if (first, second) == ("bad", "bad") else "Response A" if first == "fine" else "Response B"
 
-    run("winrates", files, ["--response-fields", "late,early"], reply)
+    run("winrates", files, ["--response-fields", "late", "early"], reply)
     lines = printed(capsys)
     # rows 0 to 5: the first place in either order, a tie; 6 to 17: late; 18 and 19 unscored: 15 of 18, 15 to 17 of 20
     (late,) = [line for line in lines if line.startswith("late 0.")][:1]

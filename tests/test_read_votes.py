@@ -1,7 +1,6 @@
 """Recorded votes as the results that a run would have given: comparisons, answers, choices and assessments."""
 
 import csv
-import json
 import warnings
 from collections import defaultdict
 from dataclasses import replace
@@ -233,7 +232,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
 
 
 @pytest.mark.slow
-def test_the_published_winrates_and_consistency_of_mt_bench_judges_recompute():
+def test_the_published_winrates_of_mt_bench_judges_recompute():
     """arXiv 2406.07791: a vote counts unless its swapped partner contradicts it, and so does one without a partner.
 
     In our terms a consistent contest counts its two votes, and one that was read in one order only its one.
@@ -244,8 +243,6 @@ def test_the_published_winrates_and_consistency_of_mt_bench_judges_recompute():
             for row in csv.DictReader(lines)
             if row["bench"] == "MTBench"
         }
-    logs = json.loads(shared_path("data/posbias_published_logs.json").read_text())
-    logs = {log["judge"]: log for log in logs if log["bench"] == "MTBench" and not log["rep"]}
     by_judge = defaultdict(list)
     for row in read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz")):
         by_judge[row["judge"]].append({**row, "said": "tie" if row["parsed"] == "C" else row["parsed"]})
@@ -263,10 +260,6 @@ def test_the_published_winrates_and_consistency_of_mt_bench_judges_recompute():
             assert sum(found) / len(found) == pytest.approx(published[judge, model], abs=5.001e-5)
             compared += 1
     assert compared == 30
-    for judge in sorted(by_judge.keys() & logs.keys())[::2]:
-        found = evenhand.reliability(by_judge[judge], **how, resamples=1).of().position
-        by_their_rule = (2 * found.n_consistent + found.n_lone) / (2 * found.n_checked + found.n_lone)
-        assert by_their_rule == pytest.approx(logs[judge]["consistent"] / logs[judge]["extracted"], abs=1e-12)
 
 
 def test_the_published_alignment_of_the_agent_judge_recomputes():

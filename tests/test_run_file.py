@@ -67,7 +67,7 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
     out = folder / "out.parquet"
-    monkeypatch.setenv(PREFIX + "RUBRIC", "rubrics.evenhand.dialogue")
+    monkeypatch.setenv(PREFIX + "RUBRIC_FIELD", "own")
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "many")
     given = ["--config", str(path), "--limit", "2", "--quiet", "--out", str(out)]
     assert main(["judge", *given, "--criteria", "Is it short?"]) == 2
@@ -79,12 +79,9 @@ def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypa
     assert "line 2: job is 'judge', and this is winrates: evenhand run FILE" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["run.yaml", "run.json", "run.toml"])
+@pytest.mark.parametrize("name", ["run.yaml", "run.json"])
 def test_the_same_run_in_each_notation(name, folder):
     path = write(folder, name, samples=3)
-    if name == "run.toml":
-        lines = (f"{key} = {json.dumps(value)}" for key, value in {**RUN, "samples": 3}.items())
-        path.write_text("\n".join(lines), encoding="utf-8")
     assert said(path) == {
         "data": str(folder / "rows.jsonl"),
         "response_fields": ("answer",),
@@ -95,16 +92,16 @@ def test_the_same_run_in_each_notation(name, folder):
 
 
 def test_the_call_counts_before_the_environment_and_that_before_the_file(folder, monkeypatch):
-    path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"}, rubric=None)
+    path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"})
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
     monkeypatch.setenv(PREFIX + "SEED", "2")
     monkeypatch.setenv(PREFIX + "ENGINE", "one 'and two'")
-    found = said(path, seed=3, gold_fields={"c": "d"}, rubric="rubrics.evenhand.dialogue")
+    found = said(path, seed=3, gold_fields={"c": "d"}, rubric_field="own")
     assert (found["samples"], found["max_calls"], found["seed"]) == (3, 20, 3)
     assert found["engine"] == ("one", "and two")
     assert found["gold_fields"] == {"c": "d"}  # not merged
-    assert "criteria" not in found  # the rubric stands for it
-    assert found["rubric"] == "rubrics.evenhand.dialogue"
+    assert "criteria" not in found  # the rubrics stand for them
+    assert found["rubric_field"] == "own"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +123,7 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
             {"engine": None},
             "judge needs --engine (engine in a run file), which is missing",
         ),
-        ({"criteria": None}, "judge needs --criteria or --rubric or --rubric-field, one of them, and none is given"),
+        ({"criteria": None}, "judge needs --criteria or --rubric-field, one of them, and none is given"),
         ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),
     ],
 )
@@ -376,4 +373,3 @@ def test_conditions_and_formats_of_a_file_hold_in_the_shell_and_in_python(folder
         evenhand.run(path, progress=False)
     assert len(failed.value.results) == len(ROWS)
     assert (folder / "checks.xml").exists()
-    assert main(["run", str(write(folder, require="is_it_true.lwo >= 1"))]) == 2

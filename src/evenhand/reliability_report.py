@@ -18,8 +18,8 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
+from evenhand.judge_reliability.against_people import Asked
 from evenhand.judge_reliability.one_judge import (
-    Asked,
     CriterionReliability,
     JudgesAgreement,
     Questions,

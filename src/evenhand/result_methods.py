@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack, overload
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, compare_with_gold
-from evenhand.judge_reliability.one_judge import judged_rows
+from evenhand.judge_reliability.one_judge import labelled_questions
 from evenhand.labels.blind_sheet import to_label as blind_sheet
 from evenhand.labels.correct import by_group
 from evenhand.labels.correct import correct as corrected_scores
@@ -81,7 +81,7 @@ class ResultMethods(JudgedResults):
         known = getattr(self, "systems", ())
         if system is not None and system not in known:
             raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, known)}")
-        rows, scale, title = judged_rows(self, system, criterion, numbers=gold is not None)
+        rows, scale, title = labelled_questions(self, system, criterion, numbers=gold is not None)
         return compare_with_gold(
             rows,
             scale,

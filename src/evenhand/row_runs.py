@@ -54,9 +54,9 @@ from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
     ContestOptions,
-    FunctionArguments,
     GradeScoresArguments,
     JudgeArguments,
+    RunArguments,
     RunModeArguments,
     WinratesArguments,
 )
@@ -177,7 +177,7 @@ def run(
     mode: Mode[Any],
     subjects: Sequence[Subject],
     *,
-    options: FunctionArguments,
+    options: RunArguments,
     systems: Sequence[str],
     parameters: Mapping[str, Any],
 ) -> Results | RunEstimate:

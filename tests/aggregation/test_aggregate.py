@@ -1,8 +1,18 @@
-"""Hand-worked verdicts, one small example a rule; the arithmetic stands beside each."""
+"""Verdicts worked by hand, a small example for each rule, with the arithmetic next to it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evenhand.aggregation.verdict import aggregate
+from evenhand.aggregation.verdict import (
+    RULES,
+    Levels,
+    aggregate,
+    check_on_position_bias,
+    check_rule,
+    check_weights,
+    expected_value,
+)
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
@@ -11,450 +21,407 @@ from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
 
 FIVE = criterion_of([0, 0.25, 0.5, 0.75, 1])
 FIVE_FAULT = criterion_of([0, 0.25, 0.5, 0.75, 1], weight=-1)
+TWINS = criterion_of([0, 0.5, 0.5, 1])
+WITH_NA = criterion_of([0, 1, None], na=[2])
 YES_NO = yes_no_criterion("c", "")
+YES, NO = 0, 1
 FAULT = yes_no_criterion("c", "", weight=-2)
+BARE = criterion_of([None, None], scale="binary")
 AB = comparison_criterion("better", "")
 AB_TIE = comparison_criterion("better", "", allow_ties=True)
 GRADED = comparison_criterion("better", "", graded=True)
+CYCLE = [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+ABSTAIN, FIRST, AVERAGE = ({"on_position_bias": policy} for policy in ("abstain", "first", "average"))
 
 
-def chosen(verdict):
-    return verdict.selected_index, verdict.aggregated_value
+def in_cycle(*chosen):
+    return [vote("j", option, order) for option, order in zip(chosen, CYCLE, strict=True)]
 
 
-class TestOrdinalPanels:
-    @pytest.mark.parametrize(
-        ("rule", "index", "aggregated"),
-        [
-            (None, 2, 0.55),  # (0 + .25 + .5 + 1 + 1) / 5 = 2.75 / 5 = .55; nearest .5
-            ("mean", 2, 0.55),
-            ("median", 2, 0.5),  # the third of 0 .25 .5 1 1
-            ("mode", 4, 1.0),  # 1 twice
-            ("min", 0, 0.0),
-            ("max", 4, 1.0),
-        ],
-    )
-    def test_five_judges(self, rule, index, aggregated):
-        assert chosen(aggregate(panel(0, 1, 2, 4, 4), FIVE, rule)) == (index, pytest.approx(aggregated))
-
-    def test_weighted_mean(self):
-        # (3·0 + 1·1) / 4 = .25
-        assert chosen(aggregate(panel(0, 4, weights=[3, 1]), FIVE, "weighted_mean")) == (1, 0.25)
-
-    def test_the_weights_of_a_call_replace_those_of_the_votes(self):
-        # (1·0 + 3·1) / 4 = .75
-        votes = panel(0, 4, weights=[3, 1])
-        assert chosen(aggregate(votes, FIVE, "weighted_mean", weights={"j0": 1, "j1": 3})) == (3, 0.75)
-
-    def test_a_judge_of_weight_0_is_set_aside(self):
-        assert chosen(aggregate(panel(0, 4, weights=[0, 2]), FIVE, "weighted_mean")) == (4, 1.0)
-        left = aggregate(panel(0, None, weights=[0, 2]), FIVE, "weighted_mean")
-        assert (left.selected_index, left.unscored_reason) == (None, "no_match")
-
-    @pytest.mark.parametrize(("criterion", "index"), [(FIVE, 1), (FIVE_FAULT, 2)])
-    def test_a_snap_at_equal_distance_goes_to_the_worse_option(self, criterion, index):
-        # (.25 + .5) / 2 = .375, as far from .25 as from .5
-        assert chosen(aggregate(panel(1, 2), criterion, "mean")) == (index, 0.375)
-
-    def test_distances_within_rounding_are_equal(self):
-        # (0 + 1) / 2 = .5: .17 from .33 and .17 from .67, but not in binary
-        assert aggregate(panel(0, 3), criterion_of([0, 0.33, 0.67, 1])).selected_index == 1
-        assert aggregate(panel(0, 3), criterion_of([0, 0.33, 0.67, 1], weight=-1)).selected_index == 2
-
-    @pytest.mark.parametrize(("criterion", "index"), [(FIVE, 1), (FIVE_FAULT, 3)])
-    def test_a_count_tie_goes_to_the_worse_option(self, criterion, index):
-        assert aggregate(panel(1, 3), criterion, "mode").selected_index == index
-
-    def test_weight_zero_counts_as_positive_in_ties(self):
-        assert aggregate(panel(1, 3), criterion_of([0, 0.25, 0.5, 0.75, 1], weight=0), "mode").selected_index == 1
-
-    def test_equal_values_take_the_lowest_index(self):
-        twins = criterion_of([0, 0.5, 0.5, 1])
-        assert aggregate(panel(2, 1), twins, "mean").selected_index == 1
-        assert aggregate(panel(2, 1), twins, "mode").selected_index == 1
-        assert aggregate(panel(2, 1), twins, "max").selected_index == 1
-        assert aggregate(panel(0, 3), twins, "mean").selected_index == 1
-
-    def test_nothing_is_snapped_where_all_agree(self):
-        assert aggregate(panel(2, 2), criterion_of([0, 0.5, 0.5, 1]), "mean").selected_index == 2
-
-    def test_options_in_descending_order(self):
-        # best first, as most people write them: (1 + .5) / 2 = .75, worse is .5, index 1
-        assert chosen(aggregate(panel(0, 1), criterion_of([1, 0.5, 0]))) == (1, 0.75)
-
-    def test_numbers_that_snap_to_one_option_keep_it(self):
-        # j: (.25 + .5) / 2 = .375 -> o1; k: .25, o1; the mean .3125 stays with o1
-        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE)) == (1, 0.3125)
-        # the lower of .375 and .25, and the higher
-        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE, "min")) == (1, 0.25)
-        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE, "max")) == (1, 0.375)
-
-
-class TestBinaryPanels:
-    YES, NO = 0, 1
-
-    @pytest.mark.parametrize(
-        ("rule", "votes", "met"),
-        [
+CHOSEN = {
+    "ordinal panels": [
+        (FIVE, panel(0, 1, 2, 4, 4), {}, 2, 0.55),  # (0 + .25 + .5 + 1 + 1) / 5 = 2.75 / 5; nearest .5
+        (FIVE, panel(0, 1, 2, 4, 4), {"rule": "mean"}, 2, 0.55),
+        (FIVE, panel(0, 1, 2, 4, 4), {"rule": "median"}, 2, 0.5),  # the third of 0 .25 .5 1 1
+        (FIVE, panel(0, 1, 2, 4, 4), {"rule": "mode"}, 4, 1.0),  # 1 twice
+        (FIVE, panel(0, 1, 2, 4, 4), {"rule": "min"}, 0, 0.0),
+        (FIVE, panel(0, 1, 2, 4, 4), {"rule": "max"}, 4, 1.0),
+        (criterion_of([1, 0.5, 0]), panel(0, 1), {}, 1, 0.75),  # best first: (1 + .5) / 2, worse is .5
+    ],
+    "weights": [
+        (FIVE, panel(0, 4, weights=[3, 1]), {"rule": "weighted_mean"}, 1, 0.25),  # (3·0 + 1·1) / 4
+        # the weights of a call replace those of the votes: (1·0 + 3·1) / 4
+        (FIVE, panel(0, 4, weights=[3, 1]), {"rule": "weighted_mean", "weights": {"j0": 1, "j1": 3}}, 3, 0.75),
+        (FIVE, panel(0, 4, weights=[0, 2]), {"rule": "weighted_mean"}, 4, 1.0),
+        (YES_NO, panel(0, 1, 1, weights=[2, 1, 0.5]), {"rule": "weighted"}, YES, 1.0),  # yes 2, no 1.5
+        (YES_NO, panel(0, 1, 1, weights=[2, 1, 0.5]), {"rule": "majority"}, NO, 0.0),
+        (YES_NO, panel(0, 0, 1, weights=[0.1, 0.2, 0.3]), {"rule": "weighted"}, NO, 0.0),  # .1 + .2 is 5.6e-17 above .3
+        (FIVE, panel(0, 1, weights=[1, 3]), {}, 0, 0.125),  # a rule that ignores weights: (0 + .25) / 2
+        (FIVE, panel(0, 1), {"weights": {"j0": 0, "j1": 1}}, 0, 0.125),
+    ],
+    "ties": [
+        (FIVE, panel(1, 2), {"rule": "mean"}, 1, 0.375),  # (.25 + .5) / 2, as far from .25 as from .5: the worse one
+        (FIVE_FAULT, panel(1, 2), {"rule": "mean"}, 2, 0.375),
+        # (0 + 1) / 2 = .5: .17 from .33 and from .67, but not in binary
+        (criterion_of([0, 0.33, 0.67, 1]), panel(0, 3), {}, 1, 0.5),
+        (criterion_of([0, 0.33, 0.67, 1], weight=-1), panel(0, 3), {}, 2, 0.5),
+        (FIVE, panel(1, 3), {"rule": "mode"}, 1, 0.25),
+        (FIVE_FAULT, panel(1, 3), {"rule": "mode"}, 3, 0.75),
+        (criterion_of([0, 0.25, 0.5, 0.75, 1], weight=0), panel(1, 3), {"rule": "mode"}, 1, 0.25),
+        *((TWINS, panel(2, 1), {"rule": rule}, 1, 0.5) for rule in ("mean", "mode", "max")),  # the lowest index
+        (TWINS, panel(2, 2), {"rule": "mean"}, 2, 0.5),  # nothing is snapped where all agree
+        *((YES_NO, panel(0, 1), {"rule": rule}, NO, 0.0) for rule in ("majority", "weighted")),
+        *((FAULT, panel(0, 1), {"rule": rule}, YES, 1.0) for rule in ("majority", "weighted")),
+    ],
+    "binary rules": [
+        (YES_NO, panel(*votes), {"rule": rule}, YES if met else NO, float(met))
+        for rule, votes, met in [
             ("majority", (0, 0, 1), True),
             ("majority", (0, 1, 1), False),
             ("unanimous", (0, 0, 0), True),
             ("unanimous", (0, 0, 1), False),
             ("any", (1, 1, 0), True),
             ("any", (1, 1, 1), False),
-        ],
-    )
-    def test_rules(self, rule, votes, met):
-        verdict = aggregate(panel(*votes), YES_NO, rule)
-        assert chosen(verdict) == ((self.YES, 1.0) if met else (self.NO, 0.0))
-
-    def test_weighted(self):
-        # yes 2, no 1 + .5
-        assert aggregate(panel(0, 1, 1, weights=[2, 1, 0.5]), YES_NO, "weighted").selected_label == "Yes"
-        assert aggregate(panel(0, 1, 1, weights=[2, 1, 0.5]), YES_NO, "majority").selected_label == "No"
-
-    @pytest.mark.parametrize("rule", ["majority", "weighted"])
-    def test_ties_are_unmet_and_met_for_a_fault(self, rule):
-        assert aggregate(panel(0, 1), YES_NO, rule).selected_label == "No"
-        assert aggregate(panel(0, 1), FAULT, rule).selected_label == "Yes"
-
-    def test_weights_within_1e_9_are_tied(self):
-        # .1 + .2 is 5.6e-17 above .3
-        votes = panel(0, 0, 1, weights=[0.1, 0.2, 0.3])
-        assert aggregate(votes, YES_NO, "weighted").selected_label == "No"
-
-    def test_one_judge_whose_orders_disagree(self):
-        # (1 + 0) / 2 = .5; the selection is the worse of the two, half of the votes agree with it
-        verdict = aggregate(orders(0, 1), YES_NO)
-        assert chosen(verdict) == (self.NO, 0.5)
-        assert (verdict.value, verdict.agreement, verdict.position_consistent) == (0.0, 0.5, False)
-        assert chosen(aggregate(orders(0, 1), FAULT)) == (self.YES, 0.5)
-
-    def test_the_mean_of_the_judges_that_selected(self):
-        # j: (1 + 0) / 2 = .5, selects No; a: No, 0; b: Yes. No has 2 of 3 judges, (.5 + 0) / 2 = .25
-        votes = [*orders(0, 1), vote("a", 1), vote("b", 0)]
-        assert chosen(aggregate(votes, YES_NO)) == (self.NO, 0.25)
-
-    def test_without_values_the_first_option_is_met(self):
-        bare = criterion_of([None, None], scale="binary")
-        assert aggregate(panel(0, 1), bare).selected_index == 1
-        assert aggregate(panel(0, 1), criterion_of([None, None], scale="binary", weight=-1)).selected_index == 0
-        assert aggregate(panel(0, 1, 1), bare, "any").selected_index == 0
-
-
-class TestSamples:
-    def test_ordinal_draws_collapse_to_the_median(self):
-        # 0 .75 1 -> .75; mean 7/12, deviations 49/144 + 4/144 + 25/144 = 78/144, / 3 = 26/144
-        verdict = aggregate(draws(0, 3, 4), FIVE)
-        assert chosen(verdict) == (3, 0.75)
-        assert verdict.spread == pytest.approx((26 / 144) ** 0.5)
-        assert verdict.agreement == pytest.approx(1 / 3)
-
-    def test_an_even_number_of_draws_is_snapped_at_once(self):
-        # the median of .25 and .5 is .375, snapped to .25 before the panel sees it
-        assert chosen(aggregate(draws(1, 2), FIVE)) == (1, 0.25)
-
-    def test_binary_and_nominal_draws_collapse_to_the_mode(self):
-        assert chosen(aggregate(draws(0, 0, 1), YES_NO)) == (0, 1.0)
-        assert chosen(aggregate(draws(0, 1), YES_NO)) == (1, 0.0)
-        assert chosen(aggregate(draws(2, 2, 0), criterion_of([0, 0.5, 1], scale="nominal"))) == (2, 1.0)
-
-    def test_ordinal_draws_without_values_collapse_to_the_mode(self):
-        verdict = aggregate(draws(0, 2, 2), criterion_of([None] * 3))
-        assert (verdict.selected_index, verdict.spread) == (2, None)
-
-    def test_pairwise_draws_collapse_to_the_side_drawn_most_often(self):
-        assert chosen(aggregate(draws(0, 0, 1), AB)) == (0, 1.0)
-        # A A A, tie tie, B B: A, although the median is the tie
-        assert chosen(aggregate(draws(0, 0, 0, 1, 1, 2, 2), AB_TIE)) == (0, 1.0)
-        assert chosen(aggregate(draws(0, 1), AB_TIE)) == (1, 0.5)  # A and tie: no single winner
-
-    def test_graded_draws_collapse_to_the_median(self):
-        # 1 .75 0 -> .75; the sides alone would say A as well, at 1 or .75
-        assert chosen(aggregate(draws(0, 1, 4), GRADED)) == (1, 0.75)
-        # 1 and .75: .875, snapped toward the tie
-        assert chosen(aggregate(draws(0, 1), GRADED)) == (1, 0.75)
-        # 1 and 0: ½
-        assert chosen(aggregate(draws(0, 4), GRADED)) == (2, 0.5)
-
-    def test_one_judge_is_one_voice_however_often_it_was_asked(self):
+        ]
+    ],
+    "samples": [
+        (FIVE, draws(0, 3, 4), {}, 3, 0.75),
+        (FIVE, draws(1, 2), {}, 1, 0.25),  # the median .375 is snapped to .25 before the panel sees it
+        (YES_NO, draws(0, 0, 1), {}, YES, 1.0),
+        (YES_NO, draws(0, 1), {}, NO, 0.0),
+        (criterion_of([0, 0.5, 1], scale="nominal"), draws(2, 2, 0), {}, 2, 1.0),
+        (AB, draws(0, 0, 1), {}, 0, 1.0),
+        (AB_TIE, draws(0, 0, 0, 1, 1, 2, 2), {}, 0, 1.0),  # A A A, tie tie, B B: A, although the median is the tie
+        (AB_TIE, draws(0, 1), {}, 1, 0.5),  # A and tie: no single winner
+        (GRADED, draws(0, 1, 4), {}, 1, 0.75),  # 1 .75 0
+        (GRADED, draws(0, 1), {}, 1, 0.75),  # 1 and .75: .875, snapped toward the tie
+        (GRADED, draws(0, 4), {}, 2, 0.5),
         # j says 1 five times, the others 0 once each: (1 + 0 + 0) / 3
-        votes = [*draws(4, 4, 4, 4, 4), vote("a", 0), vote("b", 0)]
-        assert aggregate(votes, FIVE).aggregated_value == pytest.approx(1 / 3)
-
-    def test_spread_is_the_mean_over_judges_and_orders(self):
-        # order (0, 1): 0 and 1 -> .5; order (1, 0): .5 and .5 -> 0; another judge with one draw does not count
-        votes = [
-            vote("j", 0, sample=0),
-            vote("j", 4, sample=1),
-            vote("j", 2, (1, 0), sample=0),
-            vote("j", 2, (1, 0), sample=1),
-            vote("k", 4),
-        ]
-        assert aggregate(votes, FIVE).spread == pytest.approx(0.25)
-
-    def test_no_spread_without_repeated_draws(self):
-        assert aggregate(panel(0, 4), FIVE).spread is None
-        assert aggregate(draws(0, None), FIVE).spread is None
-
-
-class TestOrders:
-    def test_average_is_the_default_with_values(self):
-        # (.25 + 1) / 2 = .625, as far from .5 as from .75
-        verdict = aggregate(orders(1, 4), FIVE)
-        assert chosen(verdict) == (2, 0.625)
-        assert (verdict.position_consistent, verdict.agreement) == (False, 0.0)
-
-    def test_abstain_is_the_default_without_values(self):
-        bare = criterion_of([None] * 3, scale="nominal")
-        verdict = aggregate(orders(0, 1), bare)
-        assert (verdict.selected_index, verdict.unscored_reason, verdict.agreement) == (None, "inconsistent", None)
-        assert aggregate(orders(1, 1), bare).selected_index == 1
-
-    def test_abstain(self):
-        verdict = aggregate(orders(1, 4), FIVE, on_position_bias="abstain")
-        assert (verdict.scored, verdict.unscored_reason, verdict.position_consistent) == (False, "inconsistent", False)
-        # only the judge that contradicts itself abstains
-        verdict = aggregate([*orders(1, 4), *orders(3, 3, judge="k")], FIVE, on_position_bias="abstain")
-        assert chosen(verdict) == (3, 0.75)
-        assert (verdict.position_consistent, verdict.agreement) == (False, 0.5)
-
-    def test_first_is_the_given_order(self):
-        assert chosen(aggregate(orders(1, 4), FIVE, on_position_bias="first")) == (1, 0.25)
-        assert chosen(aggregate(orders(1, 4)[::-1], FIVE, on_position_bias="first")) == (1, 0.25)
-
-    def test_first_does_not_borrow_from_another_order(self):
-        verdict = aggregate(orders(None, 4), FIVE, on_position_bias="first")
-        assert (verdict.selected_index, verdict.unscored_reason) == (None, "no_match")
-
-    def test_first_without_the_given_order_is_the_lowest(self):
-        votes = [vote("j", 4, (2, 1, 0)), vote("j", 0, (1, 0, 2))]
-        assert aggregate(votes, criterion_of([0, 0.5, 1, 0, 0]), on_position_bias="first").selected_index == 0
-
-    def test_a_lone_scored_order(self):
-        assert chosen(aggregate(orders(1, None), FIVE)) == (1, 0.25)
-        assert aggregate(orders(1, None), FIVE).position_consistent is None
-        verdict = aggregate(orders(1, None), FIVE, on_position_bias="abstain")
-        assert (verdict.selected_index, verdict.unscored_reason) == (None, "no_match")
-
-    def test_an_order_asked_alone_stands_under_every_policy(self):
-        for policy in ("average", "abstain", "first"):
-            assert chosen(aggregate(orders(1), FIVE, on_position_bias=policy)) == (1, 0.25)
-        assert aggregate(orders(1), FIVE).position_consistent is None
-
-    def test_na_in_one_order_is_a_disagreement(self):
-        criterion = criterion_of([0, 1, None], na=[2])
-        verdict = aggregate(orders(1, 2), criterion)
-        assert (*chosen(verdict), verdict.position_consistent) == (1, 1.0, False)
-        verdict = aggregate(orders(1, 2), criterion, on_position_bias="abstain")
-        assert (verdict.na, verdict.unscored_reason) == (False, "inconsistent")
-
-    def test_three_orders(self):
-        cycle = [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
-        criterion = criterion_of([0, 0.5, 1])
-        votes = [vote("j", option, order) for option, order in zip((2, 2, 0), cycle, strict=True)]
-        assert chosen(aggregate(votes, criterion)) == (1, pytest.approx(2 / 3))  # (1 + 1 + 0) / 3, nearest .5
-        votes = [vote("j", option, order) for option, order in zip((2, None, 2), cycle, strict=True)]
-        assert chosen(aggregate(votes, criterion, on_position_bias="abstain")) == (2, 1.0)
-
-    def test_all_judges_must_be_consistent(self):
-        votes = [*orders(1, 1, judge="a"), *orders(1, 2, judge="b"), vote("c", 0)]
-        assert aggregate(votes, FIVE).position_consistent is False
-        assert aggregate(votes[:2] + votes[4:], FIVE).position_consistent is True
-
-
-class TestPairwise:
-    def test_orders_that_disagree_make_a_tie_that_no_option_names(self):
-        verdict = aggregate(orders(0, 1), AB)
-        assert (verdict.selected_index, verdict.selected_label, verdict.value) == (None, "tie", 0.5)
-        assert (verdict.aggregated_value, verdict.scored, verdict.agreement) == (0.5, True, 0.0)
-        assert (verdict.position_consistent, verdict.unscored_reason) == (False, None)
-
-    def test_a_tie_that_an_option_names(self):
-        verdict = aggregate(orders(0, 2), AB_TIE)
-        assert (verdict.selected_index, verdict.selected_label, verdict.aggregated_value) == (1, "Tie", 0.5)
-
-    def test_a_tie_and_a_win_disagree_about_the_winner(self):
-        assert chosen(aggregate(orders(0, 1), AB_TIE)) == (1, 0.5)
-        # averaged: (1 + .5) / 2 = .75, as far from the win as from the tie, which favours nobody
-        assert chosen(aggregate(orders(0, 1), AB_TIE, on_position_bias="average")) == (1, 0.75)
-
-    def test_grades_of_one_winner_are_averaged(self):
-        # A twice: (1 + .75) / 2 = .875, as far from 1 as from .75, which is nearer to the tie
-        assert chosen(aggregate(orders(0, 1), GRADED)) == (1, 0.875)
-        assert chosen(aggregate(orders(0, 3), GRADED)) == (2, 0.5)
-        # averaged: (1 + .25) / 2 = .625, as far from .5 as from .75
-        assert chosen(aggregate(orders(0, 3), GRADED, on_position_bias="average")) == (2, 0.625)
-
-    def test_orders_that_differ_in_the_grade_alone_agree(self):
-        # A by much and by little: the same winner, at (1 + .75) / 2
-        for policy in ("tie", "average", "abstain"):
-            verdict = aggregate(orders(0, 1), GRADED, on_position_bias=policy)
-            assert (*chosen(verdict), verdict.position_consistent) == (1, 0.875, True)
-        # a narrow win and a tie name different winners, and so do two narrow wins
-        for second in (2, 3):
-            verdict = aggregate(orders(1, second), GRADED, on_position_bias="abstain")
-            assert (verdict.unscored_reason, verdict.position_consistent) == ("inconsistent", False)
-
-    def test_policies_for_two_orders(self):
-        assert chosen(aggregate(orders(0, 1), AB, on_position_bias="first")) == (0, 1.0)
-        assert aggregate(orders(0, 1), AB, on_position_bias="abstain").unscored_reason == "inconsistent"
-        assert aggregate(orders(0, 1), AB, on_position_bias="average").aggregated_value == 0.5
-
-    def test_a_lone_verdict(self):
-        assert chosen(aggregate(orders(0, None), AB)) == (0, 1.0)
-        assert aggregate(orders(0, None), AB).position_consistent is None
-        assert not aggregate(orders(0, None), AB, on_position_bias="abstain").scored
-
-    def test_a_panel_tie_favours_nobody(self):
-        verdict = aggregate(panel(0, 1), AB)
-        assert (verdict.selected_label, verdict.aggregated_value) == ("tie", 0.5)
-        assert chosen(aggregate(panel(0, 0, 1), AB)) == (0, 1.0)
-        assert chosen(aggregate(panel(0, 1, 1, weights=[3, 1, 1]), AB, "weighted_mode")) == (0, 1.0)
-
-    def test_the_winning_side_keeps_its_mean_grade(self):
-        # A: 1 and .75, B: 0 -> A at (1 + .75) / 2
-        assert chosen(aggregate(panel(0, 1, 4), GRADED)) == (1, 0.875)
+        (FIVE, [*draws(4, 4, 4, 4, 4), vote("a", 0), vote("b", 0)], {}, 1, 1 / 3),
+    ],
+    "orders": [
+        (FIVE, orders(1, 4), {}, 2, 0.625),  # (.25 + 1) / 2, as far from .5 as from .75
+        (FIVE, [*orders(1, 4), *orders(3, 3, judge="k")], ABSTAIN, 3, 0.75),  # j alone contradicts itself
+        (FIVE, orders(1, 4), FIRST, 1, 0.25),
+        (FIVE, orders(1, 4)[::-1], FIRST, 1, 0.25),
+        (criterion_of([0, 0.5, 1, 0, 0]), [vote("j", 4, (2, 1, 0)), vote("j", 0, (1, 0, 2))], FIRST, 0, 0.0),
+        (FIVE, orders(1, None), {}, 1, 0.25),
+        *((FIVE, orders(1), {"on_position_bias": policy}, 1, 0.25) for policy in ("average", "abstain", "first")),
+        (criterion_of([0, 0.5, 1]), in_cycle(2, 2, 0), {}, 1, 2 / 3),  # (1 + 1 + 0) / 3, nearest .5
+        (criterion_of([0, 0.5, 1]), in_cycle(2, None, 2), ABSTAIN, 2, 1.0),
+        # j: (.25 + .5) / 2 = .375 -> o1; k: .25, o1; the mean .3125 stays with o1
+        (FIVE, [*orders(1, 2), vote("k", 1)], {}, 1, 0.3125),
+        (FIVE, [*orders(1, 2), vote("k", 1)], {"rule": "min"}, 1, 0.25),
+        (FIVE, [*orders(1, 2), vote("k", 1)], {"rule": "max"}, 1, 0.375),
+        (YES_NO, orders(0, 1), {}, NO, 0.5),
+        (FAULT, orders(0, 1), {}, YES, 0.5),
+        # j: (1 + 0) / 2 = .5, selects No; a: No, 0; b: Yes. No has 2 of 3 judges, (.5 + 0) / 2
+        (YES_NO, [*orders(0, 1), vote("a", 1), vote("b", 0)], {}, NO, 0.25),
+    ],
+    "pairwise": [
+        (AB, orders(0, 1), {}, None, 0.5),
+        (AB_TIE, orders(0, 2), {}, 1, 0.5),
+        (AB_TIE, orders(0, 1), {}, 1, 0.5),
+        (AB_TIE, orders(0, 1), AVERAGE, 1, 0.75),  # (1 + .5) / 2, as far from the win as from the tie
+        (GRADED, orders(0, 3), {}, 2, 0.5),
+        (GRADED, orders(0, 3), AVERAGE, 2, 0.625),  # (1 + .25) / 2, as far from .5 as from .75
+        # A by much and by little: the same winner, at (1 + .75) / 2, as far from 1 as from .75, nearer to the tie
+        *((GRADED, orders(0, 1), {"on_position_bias": policy}, 1, 0.875) for policy in ("tie", "average", "abstain")),
+        (AB, orders(0, 1), FIRST, 0, 1.0),
+        (AB, orders(0, 1), AVERAGE, None, 0.5),
+        (AB, orders(0, None), {}, 0, 1.0),
+        (AB, panel(0, 1), {}, None, 0.5),
+        (AB, panel(0, 0, 1), {}, 0, 1.0),
+        (AB, panel(0, 1, 1, weights=[3, 1, 1]), {"rule": "weighted_mode"}, 0, 1.0),
+        (GRADED, panel(0, 1, 4), {}, 1, 0.875),  # A: 1 and .75, B: 0 -> A at (1 + .75) / 2
         # weights 3 and 1: (3·1 + 1·.75) / 4 = .9375, nearest 1
-        assert chosen(aggregate(panel(0, 1, 4, weights=[3, 1, 1]), GRADED, "weighted_mode")) == (0, 0.9375)
-
-    def test_mean(self):
-        # (1 + 1 + 0) / 3, nearest 1
-        assert chosen(aggregate(panel(0, 0, 1), AB, "mean")) == (0, pytest.approx(2 / 3))
-        assert aggregate(panel(0, 1), AB, "mean").selected_label == "tie"
-        assert chosen(aggregate(panel(0, 1, weights=[3, 1]), AB, "weighted_mean")) == (0, 0.75)
-
-    def test_options_without_values_are_refused(self):
-        with pytest.raises(InvalidInputError, match="1 where the first response is better"):
-            aggregate(panel(0), criterion_of([None, None], scale="pairwise"))
-
-
-class TestMissing:
-    def test_unscored_and_na_votes_are_set_aside(self):
-        criterion = criterion_of([0, 0.5, 1, None], na=[3])
-        verdict = aggregate(panel(2, None, 3, 2), criterion)
-        assert (*chosen(verdict), verdict.agreement) == (2, 1.0, 0.5)  # 2 of 4 votes
-
-    def test_na_when_all_that_answered_said_so(self):
-        criterion = criterion_of([0, 1, None], na=[2])
-        verdict = aggregate(panel(2, None, 2), criterion)
-        assert (verdict.selected_index, verdict.na, verdict.value, verdict.scored) == (2, True, None, False)
-        assert (verdict.agreement, verdict.unscored_reason) == (pytest.approx(2 / 3), None)
-
-    def test_not_na_when_a_judge_that_was_set_aside_said_otherwise(self):
-        criterion = criterion_of([0, 1, None], na=[2])
-        contradicting = aggregate([*orders(0, 1), vote("k", 2)], criterion, on_position_bias="abstain")
-        assert (contradicting.na, contradicting.unscored_reason) == (False, "inconsistent")
-        lone = aggregate([*orders(0, None), vote("k", 2)], criterion, on_position_bias="abstain")
-        assert (lone.na, lone.unscored_reason) == (False, "no_match")
-
-    def test_a_vote_may_say_na_without_naming_an_option(self):
-        verdict = aggregate(panel("na", None), FIVE)
-        assert (verdict.selected_index, verdict.na, verdict.agreement) == (None, True, 0.5)
-
-    def test_the_most_frequent_reason_is_named(self):
-        votes = [
-            Vote(judge_id=str(place), order=(0, 1), unscored_reason=reason)
-            for place, reason in enumerate(["refusal", "truncated", "truncated"])
-        ]
-        verdict = aggregate(votes, FIVE)
-        assert (verdict.unscored_reason, verdict.scored, verdict.agreement) == ("truncated", False, None)
-        assert aggregate(votes[:2], FIVE).unscored_reason == "refusal"  # equally frequent: the more severe
-        assert len(verdict.votes) == 3
-
-    def test_an_unscored_vote_without_a_reason(self):
-        assert aggregate([Vote(judge_id="j", order=(0, 1))], FIVE).unscored_reason == "no_match"
-        assert aggregate([Vote(judge_id="j", order=(0, 1), error="500")], FIVE).unscored_reason == "engine_error"
-
-    def test_a_selection_without_a_score_is_still_reported(self):
-        criterion = criterion_of([None] * 3)
-        for rule in (None, "mean", "median", "mode", "min", "weighted_mean"):
-            verdict = aggregate(panel(1, 1, 2), criterion, rule)
-            assert (verdict.selected_index, verdict.selected_label) == (1, "o1")
-            assert (verdict.value, verdict.aggregated_value, verdict.unscored_reason) == (None, None, "no_value")
-            assert verdict.agreement == pytest.approx(2 / 3)
-
-    def test_an_option_that_has_a_value_is_scored_though_others_have_none(self):
-        assert chosen(aggregate(panel(1, 1), criterion_of([0, 0.5, None]))) == (1, 0.5)
+        (GRADED, panel(0, 1, 4, weights=[3, 1, 1]), {"rule": "weighted_mode"}, 0, 0.9375),
+        (AB, panel(0, 0, 1), {"rule": "mean"}, 0, 2 / 3),
+        (AB, panel(0, 1), {"rule": "mean"}, None, 0.5),
+        (AB, panel(0, 1, weights=[3, 1]), {"rule": "weighted_mean"}, 0, 0.75),
+    ],
+    "missing": [
+        (criterion_of([0, 0.5, 1, None], na=[3]), panel(2, None, 3, 2), {}, 2, 1.0),
+        (WITH_NA, orders(1, 2), {}, 1, 1.0),
+        (criterion_of([0, 0.5, None]), panel(1, 1), {}, 1, 0.5),  # others have no value
+        # without values: the first option of a binary criterion is met, ties are not; the mode of draws
+        (BARE, panel(0, 1), {}, 1, None),
+        (criterion_of([None, None], scale="binary", weight=-1), panel(0, 1), {}, 0, None),
+        (BARE, panel(0, 1, 1), {"rule": "any"}, 0, None),
+        (criterion_of([None] * 3), draws(0, 2, 2), {}, 2, None),
+        (criterion_of([None] * 3, scale="nominal"), orders(1, 1), {}, 1, None),
+    ],
+}
 
 
-class TestBadInput:
-    def test_no_votes(self):
-        with pytest.raises(InvalidInputError, match="no votes on 'c'"):
-            aggregate([], FIVE)
-
-    @pytest.mark.parametrize("index", [-1, 5])
-    def test_a_vote_for_an_option_that_does_not_exist(self, index):
-        with pytest.raises(InvalidInputError, match="options 0 … 4"):
-            aggregate(panel(index), FIVE)
-
-    def test_a_vote_cast_on_another_criterion(self):
-        with pytest.raises(InvalidInputError, match="'Good' as option 1 of 'c', but that option is 'o1'"):
-            aggregate([Vote(judge_id="j", order=(0,), selected_index=1, selected_label="Good")], FIVE)
-        aggregate([Vote(judge_id="j", order=(0,), selected_index=1, selected_label=" O1 ")], FIVE)
-
-    @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
-    def test_weights_out_of_range(self, weight):
-        with pytest.raises(InvalidInputError, match="finite and >= 0"):
-            aggregate(panel(0, 1, weights=[1, weight]), FIVE, "weighted_mean")
-
-    def test_weights_that_say_nothing(self):
-        with pytest.raises(InvalidInputError, match="every judge has the weight 0"):
-            aggregate(panel(0, 1, weights=[0, 0]), FIVE, "weighted_mean")
-        with pytest.raises(InvalidInputError, match="no weight for the judge 'j1'"):
-            aggregate(panel(0, 1), FIVE, "weighted_mean", weights={"j0": 1})
-        with pytest.raises(InvalidInputError, match="different weights"):
-            aggregate([vote("j", 0, weight=1), vote("j", 1, (1, 0), weight=2)], FIVE, "weighted_mean")
-
-    def test_a_rule_that_ignores_weights(self):
-        for weights in ({"j0": 1, "j1": 2}, {"j0": 2, "j1": 2}, {"j0": 0, "j1": 1}):
-            assert aggregate(panel(0, 1), FIVE, weights=weights).aggregated_value == 0.125  # (0 + .25) / 2
-        assert aggregate(panel(0, 1, weights=[1, 3]), FIVE).aggregated_value == 0.125
-        with pytest.raises(InvalidInputError, match="'j1' has the weight -2"):
-            aggregate(panel(0, 1), FIVE, weights={"j0": 1, "j1": -2})
-
-    def test_unknown_names(self):
-        with pytest.raises(UnknownRuleError, match="Did you mean 'median'"):
-            aggregate(panel(0), FIVE, "medain")
-        with pytest.raises(UnknownRuleError, match="'average'"):
-            aggregate(panel(0), FIVE, on_position_bias="averaged")
+@pytest.mark.parametrize("group", CHOSEN)
+def test_the_option_and_the_number(group):
+    for criterion, votes, how, index, number in CHOSEN[group]:
+        verdict = aggregate(votes, criterion, **how)
+        about = (criterion.scale, votes, how)
+        assert (verdict.selected_index, verdict.aggregated_value) == (index, number and pytest.approx(number)), about
 
 
-def test_the_votes_are_kept_and_nothing_is_changed():
-    votes = [*orders(1, 4), *panel(None)]
-    before = [one.model_dump() for one in votes]
-    verdict = aggregate(votes, FIVE)
-    assert verdict == aggregate(votes, FIVE)
-    assert [one.model_dump() for one in votes] == before
+FIELDS = {
+    "the worse of two, with which half of the votes agree": (
+        *(YES_NO, orders(0, 1), {}),
+        {"value": 0.0, "agreement": 0.5, "position_consistent": False},
+    ),
+    # 0 .75 1: mean 7/12, deviations 49/144 + 4/144 + 25/144 = 78/144, / 3 = 26/144
+    "spread of draws": (
+        FIVE,
+        draws(0, 3, 4),
+        {},
+        {"selected_index": 3, "spread": (26 / 144) ** 0.5, "agreement": 1 / 3},
+    ),
+    # order (0, 1): 0 and 1 -> .5; order (1, 0): .5 and .5 -> 0; another judge with one draw does not count
+    "spread is a mean over judges and orders": (
+        FIVE,
+        [
+            *(
+                vote("j", option, order, sample=sample)
+                for order, both in (((0, 1), (0, 4)), ((1, 0), (2, 2)))
+                for sample, option in enumerate(both)
+            ),
+            vote("k", 4),
+        ],
+        {},
+        {"spread": 0.25},
+    ),
+    "no spread of single draws": (FIVE, panel(0, 4), {}, {"spread": None}),
+    "no spread of one scored draw": (FIVE, draws(0, None), {}, {"spread": None}),
+    "no spread without values": (criterion_of([None] * 3), draws(0, 2, 2), {}, {"spread": None}),
+    "orders that disagree": (FIVE, orders(1, 4), {}, {"position_consistent": False, "agreement": 0.0}),
+    "abstain": (FIVE, orders(1, 4), ABSTAIN, {"scored": False, "unscored_reason": "inconsistent", "agreement": None}),
+    "abstain is the default without values": (
+        *(criterion_of([None] * 3, scale="nominal"), orders(0, 1), {}),
+        {"selected_index": None, "unscored_reason": "inconsistent", "agreement": None},
+    ),
+    "one of two judges contradicts itself": (
+        *(FIVE, [*orders(1, 4), *orders(3, 3, judge="k")], ABSTAIN),
+        {"position_consistent": False, "agreement": 0.5},
+    ),
+    "first does not borrow from another order": (
+        *(FIVE, orders(None, 4), FIRST),
+        {"selected_index": None, "unscored_reason": "no_match"},
+    ),
+    "a lone order": (FIVE, orders(1, None), {}, {"position_consistent": None}),
+    "a lone order abstains": (FIVE, orders(1, None), ABSTAIN, {"selected_index": None, "unscored_reason": "no_match"}),
+    "an order asked alone": (FIVE, orders(1), {}, {"position_consistent": None}),
+    "NA in one order is a disagreement": (WITH_NA, orders(1, 2), {}, {"position_consistent": False}),
+    "NA in one order abstains": (WITH_NA, orders(1, 2), ABSTAIN, {"na": False, "unscored_reason": "inconsistent"}),
+    "all judges must be consistent": (
+        *(FIVE, [*orders(1, 1, judge="a"), *orders(1, 2, judge="b"), vote("c", 0)], {}),
+        {"position_consistent": False},
+    ),
+    "a judge of one order does not count": (
+        *(FIVE, [*orders(1, 1, judge="a"), vote("c", 0)], {}),
+        {"position_consistent": True},
+    ),
+    "a tie that no option names": (
+        *(AB, orders(0, 1), {}),
+        {"selected_label": "tie", "value": 0.5, "scored": True, "agreement": 0.0, "unscored_reason": None},
+    ),
+    "a tie that an option names": (AB_TIE, orders(0, 2), {}, {"selected_label": "Tie"}),
+    "grades of one winner agree": (GRADED, orders(0, 1), {}, {"position_consistent": True}),
+    "a narrow win and a tie do not": (GRADED, orders(1, 2), ABSTAIN, {"unscored_reason": "inconsistent"}),
+    "two narrow wins do not": (GRADED, orders(1, 3), ABSTAIN, {"unscored_reason": "inconsistent"}),
+    "two wins abstain": (AB, orders(0, 1), ABSTAIN, {"unscored_reason": "inconsistent"}),
+    "a lone win abstains": (AB, orders(0, None), ABSTAIN, {"scored": False, "position_consistent": None}),
+    "unscored and NA votes dissent": (criterion_of([0, 1, None], na=[2]), panel(1, None, 2, 1), {}, {"agreement": 0.5}),
+    "NA when all that answered said so": (
+        *(WITH_NA, panel(2, None, 2), {}),
+        {"selected_index": 2, "na": True, "value": None, "scored": False, "agreement": 2 / 3, "unscored_reason": None},
+    ),
+    "not NA when another contradicts itself": (
+        *(WITH_NA, [*orders(0, 1), vote("k", 2)], ABSTAIN),
+        {"na": False, "unscored_reason": "inconsistent"},
+    ),
+    "not NA when another was set aside": (
+        *(WITH_NA, [*orders(0, None), vote("k", 2)], ABSTAIN),
+        {"na": False, "unscored_reason": "no_match"},
+    ),
+    "NA without an option": (FIVE, panel("na", None), {}, {"selected_index": None, "na": True, "agreement": 0.5}),
+    "a judge of weight 0 is set aside": (
+        *(FIVE, panel(0, None, weights=[0, 2]), {"rule": "weighted_mean"}),
+        {"selected_index": None, "unscored_reason": "no_match"},
+    ),
+    "no reason": (FIVE, [Vote(judge_id="j", order=(0, 1))], {}, {"unscored_reason": "no_match"}),
+    "an error": (FIVE, [Vote(judge_id="j", order=(0, 1), error="500")], {}, {"unscored_reason": "engine_error"}),
+    **{
+        f"a selection without a score by {rule}": (
+            *(criterion_of([None] * 3), panel(1, 1, 2), {"rule": rule}),
+            {"selected_label": "o1", "value": None, "unscored_reason": "no_value", "agreement": 2 / 3},
+        )
+        for rule in (None, "mean", "median", "mode", "min", "weighted_mean")
+    },
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_other_fields(name):
+    criterion, votes, how, expected = FIELDS[name]
+    verdict = aggregate(votes, criterion, **how)
+    assert {field: getattr(verdict, field) for field in expected} == {
+        field: pytest.approx(value) if isinstance(value, float) else value for field, value in expected.items()
+    }
     assert list(verdict.votes) == votes
 
 
-class TestBounds:
-    """What the verdict would be if every unscored vote had selected the lowest, or the highest, value."""
+def test_the_most_frequent_reason_is_named():
+    reasons = ("refusal", "truncated", "truncated")
+    votes = [Vote(judge_id=str(place), order=(0, 1), unscored_reason=why) for place, why in enumerate(reasons)]
+    assert aggregate(votes, FIVE).unscored_reason == "truncated"
+    assert aggregate(votes[:2], FIVE).unscored_reason == "refusal"  # equally frequent: the more severe
 
-    LEVELS = criterion_of([0.0, 0.5, 1.0])
 
-    def test_nothing_unscored_needs_no_bounds(self):
-        assert aggregate(panel(0, 2), self.LEVELS).bounds is None
+LEVELS = criterion_of([0.0, 0.5, 1.0])
 
-    def test_a_lone_order(self):
-        # the order read says 0.5; the other could be 0 or 1: (0.5 + 0) / 2 and (0.5 + 1) / 2
-        verdict = aggregate(orders(1, None), self.LEVELS)
-        assert verdict.aggregated_value == 0.5
-        assert verdict.bounds == (0.25, 0.75)
 
-    def test_a_panel_under_a_rule_that_selects(self):
-        # of o2, o2 and an unscored vote the lowest is o2 whatever the third says, by majority; by min it is 0
-        assert aggregate(panel(2, 2, None), self.LEVELS, "mode").bounds == (1.0, 1.0)
-        assert aggregate(panel(2, 2, None), self.LEVELS, "min").bounds == (0.0, 1.0)
+@pytest.mark.parametrize(
+    ("criterion", "votes", "rule", "bounds"),
+    [
+        (LEVELS, panel(0, 2), None, None),  # nothing is unscored
+        (LEVELS, orders(1, None), None, (0.25, 0.75)),  # (0.5 + 0) / 2 and (0.5 + 1) / 2
+        (LEVELS, panel(2, 2, None), "mode", (1.0, 1.0)),  # two of three, whichever the third is
+        (LEVELS, panel(2, 2, None), "min", (0.0, 1.0)),
+        (LEVELS, panel(None, None), None, (0.0, 1.0)),
+        (WITH_NA, [vote("j", "na")], None, None),  # NA is an answer
+        (WITH_NA, [vote("j", 1), vote("k", "na"), vote("l", None)], "mean", (0.5, 1.0)),
+        (criterion_of([None, None]), panel(0, None), None, None),
+    ],
+)
+def test_bounds_if_every_unscored_vote_had_selected_the_lowest_or_the_highest_value(criterion, votes, rule, bounds):
+    assert aggregate(votes, criterion, rule).bounds == bounds
 
-    def test_nothing_read_leaves_the_whole_range(self):
-        assert aggregate(panel(None, None), self.LEVELS).bounds == (0.0, 1.0)
 
-    def test_a_vote_that_the_criterion_does_not_apply_is_an_answer(self):
-        criterion = criterion_of([0.0, 1.0, None], na=[2])
-        assert aggregate([vote("j", "na")], criterion).bounds is None
-        assert aggregate([vote("j", 1), vote("k", "na"), vote("l", None)], criterion, "mean").bounds == (0.5, 1.0)
+ASKED = yes_no_criterion("asked", "Is it so?", na=True)
+NA = 2
 
-    def test_without_values_there_are_none(self):
-        assert aggregate(panel(0, None), criterion_of([None, None])).bounds is None
+
+def cast(*chosen):
+    """Return one vote per judge: an option, None for an abstention, ``budget`` for a judge that was not asked."""
+    return [
+        Vote(judge_id=f"j{place}", order=(0, 1), selected_index=each, na=each == NA)
+        if isinstance(each, int)
+        else Vote(judge_id=f"j{place}", order=(0, 1), unscored_reason=each or "abstained")
+        for place, each in enumerate(chosen)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("votes", "majority", "of_all"),
+    [
+        ((YES, YES, NO), "Yes", "Yes"),
+        ((YES, YES, None), "Yes", "Yes"),  # 2 of 3
+        ((YES, None, None), "Yes", "No"),  # 1 of 3
+        ((YES, YES, None, None), "Yes", "No"),  # 2 of 4 is half, and not more
+        ((YES, YES, NO, None), "Yes", "No"),
+        ((YES, YES, NO, None, YES), "Yes", "Yes"),  # 3 of 5
+        ((YES, NA, NA), "Yes", "No"),
+        ((YES, "budget", "budget"), "Yes", "Yes"),  # two were never asked
+        ((NO, None, None), "No", "No"),
+    ],
+)
+def test_an_absolute_majority_is_of_all_who_were_asked(votes, majority, of_all):
+    assert aggregate(cast(*votes), ASKED).selected_label == majority
+    assert aggregate(cast(*votes), ASKED, "absolute_majority").selected_label == of_all
+
+
+@pytest.mark.parametrize(
+    ("votes", "value"), [((0, 0, 1), 1.0), ((0, None, None), 0.5), ((1, 1, None), 0.0), ((0, 0, 1, None), 0.5)]
+)
+def test_a_response_wins_with_more_than_half_of_all(votes, value):
+    assert aggregate(cast(*votes), AB, "absolute_majority").aggregated_value == value
+
+
+@pytest.mark.parametrize(
+    ("votes", "criterion", "how", "message"),
+    [
+        ([], FIVE, {}, "no votes on 'c'"),
+        (panel(-1), FIVE, {}, "options 0 … 4"),
+        (panel(5), FIVE, {}, "options 0 … 4"),
+        (
+            *([Vote(judge_id="j", order=(0,), selected_index=1, selected_label="Good")], FIVE, {}),
+            "'Good' as option 1 of 'c', but that option is 'o1'",
+        ),
+        *(
+            (panel(0, 1, weights=[1, weight]), FIVE, {"rule": "weighted_mean"}, "finite and >= 0")
+            for weight in (-1.0, float("nan"), float("inf"))
+        ),
+        (panel(0, 1, weights=[0, 0]), FIVE, {"rule": "weighted_mean"}, "every judge has the weight 0"),
+        (panel(0, 1), FIVE, {"rule": "weighted_mean", "weights": {"j0": 1}}, "no weight for the judge 'j1'"),
+        (
+            *([vote("j", 0, weight=1), vote("j", 1, (1, 0), weight=2)], FIVE, {"rule": "weighted_mean"}),
+            "different weights",
+        ),
+        (panel(0, 1), FIVE, {"weights": {"j0": 1, "j1": -2}}, "'j1' has the weight -2"),
+        (panel(0), criterion_of([None, None], scale="pairwise"), {}, "1 where the first response is better"),
+        (panel(0), FIVE, {"rule": "medain"}, "Did you mean 'median'"),
+        (panel(0), FIVE, {"on_position_bias": "averaged"}, "'average'"),
+    ],
+)
+def test_bad_input(votes, criterion, how, message):
+    with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
+        aggregate(votes, criterion, **how)
+
+
+@pytest.mark.parametrize(
+    ("check", "arguments", "message"),
+    [
+        (
+            check_rule,
+            ("median", "nominal"),
+            "the scale 'nominal'.*'mode', 'weighted_mode', 'unanimous'",
+        ),
+        (check_rule, ("weigthed_mean", "ordinal"), "Did you mean 'weighted_mean'"),
+        (check_on_position_bias, ("abstein", "ordinal"), "Did you mean 'abstain'"),
+        (check_on_position_bias, ("average", "nominal", False), "whose options have no values"),
+        (check_on_position_bias, ("tie", "ordinal"), "does not fit the scale 'ordinal'"),
+        (check_weights, ({"a": 0, "b": 0},), "every judge has the weight 0 .*; one must count"),
+    ],
+)
+def test_rules_that_do_not_fit(check, arguments, message):
+    with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
+        check(*arguments[:2], **({"has_values": False} if len(arguments) > 2 else {}))
+
+
+@pytest.mark.parametrize(
+    ("scale", "default"), [("binary", "majority"), ("ordinal", "mean"), ("nominal", "mode"), ("pairwise", "mode")]
+)
+def test_the_default_comes_first(scale, default):
+    assert RULES[scale][0] == check_rule(None, scale) == default
+
+
+def test_the_worst_option_follows_the_sign_of_the_weight():
+    values = [0.5, 0, 1, 0.5]
+    assert Levels.of(criterion_of(values)).worst([0, 2, 3]) == 0
+    assert Levels.of(criterion_of(values, weight=-1)).worst([0, 3]) == 0
+    assert Levels.of(criterion_of(values, weight=-1)).worst([0, 1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("masses", "values", "expected"),
+    [
+        ([0.1, 0.3, 0.6], [0.0, 0.5, 1.0], 0.75),  # 0.1 * 0 + 0.3 * 0.5 + 0.6 * 1
+        ([0.3, 0.3, 0.4], [0.0, 1.0, None], 0.5),  # NA counts in neither sum
+        ([0.2, 0.2, 0.6], [0.0, 1.0, None], None),  # and covers nothing
+        ([0.25, 0.25], [0.0, 1.0], 0.5),
+        ([0.25, 0.24], [0.0, 1.0], None),
+        ([0.1] * 5, [1.0] * 5, 1.0),  # a sum of 0.5 up to rounding
+    ],
+)
+def test_expected_values(masses, values, expected):
+    assert expected_value(masses, values) == (expected and pytest.approx(expected))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.none() | st.floats(0, 1)), min_size=1, max_size=6), st.floats(0.01, 1))
+def test_an_expected_value_lies_within_the_values_and_scaling_the_masses_changes_nothing(pairs, factor):
+    masses, values = [mass for mass, _ in pairs], [value for _, value in pairs]
+    mean = expected_value(masses, values, min_mass=0.0)
+    if mean is not None:
+        possible = [value for mass, value in pairs if mass > 0 and value is not None]
+        assert min(possible) <= mean <= max(possible)
+        if min(mass for mass, value in pairs if mass > 0 and value is not None) > 1e-100:
+            scaled = expected_value([factor * mass for mass in masses], values, min_mass=0.0)
+            assert scaled == pytest.approx(mean, abs=1e-9)

@@ -67,7 +67,7 @@ def test_the_name_is_another_each_time_and_nothing_is_left(tmp_path):
 
 
 ELSEWHERE = {
-    "report/summaries.py": "the summary of GitHub, whose path its runner gives",
+    "report/gates.py": "the summary of GitHub, whose path its runner gives",
 }
 
 

@@ -143,12 +143,6 @@ async def _until(reached):
         await asyncio.sleep(0.01)
 
 
-@SHAPES
-def test_of_a_result_that_comes_twice_the_first_counts(server, journal, shape):
-    server.plan = Plan(doubled={0, 6})
-    assert ask(engine(server, shape), journal) == directly(server)
-
-
 def test_results_that_are_lost_are_not_bought_again_unasked(server, journal, tmp_path, capsys):
     server.plan = Plan(lost_output=True, failed={1: (400, "too long")})
     for _ in range(2):
@@ -359,9 +353,3 @@ def test_batches_are_not_for_a_cluster(server, tmp_path):
             ),
             [{"response": "x"}],
         )
-
-
-def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
-    server.plan = Plan(create_fault=(429, "slow down"))
-    assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
-    assert server.events["POST batches"] == 2

@@ -106,15 +106,6 @@ def test_the_second_asker_waits_for_the_reply_of_the_first(path):
     assert [(reply.text, reply.cached) for reply in replies] == [("Good", False), ("Good", True)]
 
 
-def test_when_the_first_fails_the_second_asks(path):
-    first = SlowEngine(RejectedRequestError("too long"), seconds=0.2)
-    second = SlowEngine()
-    failure, reply = both(path, first, second)
-    assert (type(failure), reply.text, reply.cached) == (RejectedRequestError, "Good", False)
-    assert len(second.asked) == 1
-    assert claims_in(path) == []
-
-
 def test_an_interrupted_run_does_not_wait_for_another_process(path):
     budget = Budget()
 

@@ -72,13 +72,6 @@ def test_errors_are_ours_and_retries_are_ours(status, kind, requests):
     assert (type(caught.value), caught.value.cause) == (kind, f"http_{status}")
 
 
-def test_retry_after_is_honoured():
-    with JudgeServer(reply="Good", faults=[Fault("status", status=429, retry_after=1, on=[1])]) as server:
-        assert ask(judge_at(server)).text == "Good"
-        first, second = (seen.received_at for seen in server.requests)
-    assert second - first >= 0.98
-
-
 def test_a_model_without_a_provider_is_fatal_and_sends_nothing():
     with JudgeServer() as server:
         with pytest.raises(FatalEngineError, match="LLM Provider NOT provided"):

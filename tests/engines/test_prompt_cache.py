@@ -1,18 +1,11 @@
 """What providers are told of the beginnings that prompts share, and what they say of what their caches held."""
 
-import asyncio
-
 import pytest
 
 import evenhand
-from evenhand.engines import remote
 from evenhand.engines.base import Request
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.remote import SHORTEST_CACHED, marks_for, with_marks
-from evenhand.errors import RejectedRequestError
-from evenhand.votes import Completion
-from tests.engines.test_remote import ScriptedTransport
-from tests.support.judges import remote_judge
 from tests.support.prefix_cache import PrefixCache, text_of
 from tests.support.server import JudgeServer
 
@@ -51,39 +44,6 @@ def test_the_end_of_what_is_shared_is_marked_and_that_of_a_row_where_a_second_st
 )
 def test_marks_go_where_they_are_known_and_nowhere_else(model, endpoint, expected):
     assert marks_for(model, endpoint) == expected
-
-
-def answered(judge, asked):
-    async def run():
-        async with judge.running():
-            return [await judge.complete(asked) for _ in range(2)]
-
-    return asyncio.run(run())
-
-
-class Replying(ScriptedTransport):
-    """A transport whose server replies as a function of the payload says."""
-
-    def __init__(self, reply):
-        super().__init__()
-        self.reply = reply
-
-    async def send(self, payload):
-        self.payloads.append(payload)
-        return self.reply(payload)
-
-
-def test_a_server_that_refuses_the_key_is_asked_without_it_from_then_on(monkeypatch):
-    def reply(payload):
-        if "prompt_cache_key" in payload:
-            raise RejectedRequestError("Unrecognized argument: prompt_cache_key", cause="http_400")
-        return Completion(text="Good")
-
-    transport = Replying(reply)
-    monkeypatch.setattr(remote, "marks_for", lambda model, endpoint: "key")
-    judge = remote_judge(transport)
-    assert [reply.text for reply in answered(judge, request())] == ["Good", "Good"]
-    assert ["prompt_cache_key" in payload for payload in transport.payloads] == [True, False, False]
 
 
 def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):

@@ -144,14 +144,6 @@ def test_only_the_request_at_fault_fails():
     assert len(engine.batches) == 11
 
 
-def test_an_engine_that_always_fails_is_given_up():
-    engine = BridgeTestScriptedEngine()
-    outcomes = ask(UnitxtBridge(engine), *(request(f"poison {i}") for i in range(256)))
-    assert all(isinstance(outcome, EngineError) for outcome in outcomes)
-    # down to single requests, 256 … 2 (8 calls), then eight of them with the pairs and fours in between: far below 256
-    assert len(engine.batches) < 40
-
-
 def test_a_refused_key_is_fatal_and_tried_once_and_not_repeated_in_the_message():
     class UnauthorizedError(Exception):
         status_code = 401

@@ -1,9 +1,7 @@
 """Where a run may be started: in a notebook's event loop, in threads, several at once, and under a slow limit."""
 
 import asyncio
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -46,20 +44,6 @@ def test_inside_a_running_loop_as_in_a_notebook(server, expected):
         return table
 
     assert labels(asyncio.run(cell())) == expected
-
-
-def test_two_threads_at_once_with_one_journal(server, expected, tmp_path):
-    started = threading.Barrier(2)
-
-    def work(_):
-        started.wait(10)
-        return labels(assess(http_judge(server.base_url), journal=tmp_path / "journal.sqlite3"))
-
-    with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(work, range(2))) == [expected, expected]
-    seen = server.seen
-    assert labels(assess(http_judge(server.base_url), journal=tmp_path / "journal.sqlite3")) == expected
-    assert server.seen == seen
 
 
 def test_half_a_request_a_second(server):

@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
+from evenhand.errors import TooManyFailuresError
 from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer, conversation
@@ -43,33 +43,6 @@ def assess(server, *, rows=ROWS, journal=None, max_failure_rate=1.0, options=Non
 
 def votes_of(table):
     return [judgement.verdict.votes[0] for judgement in table.judgements]
-
-
-@pytest.mark.parametrize(
-    ("fault", "settings", "extra"),
-    [
-        (Fault("status", status=429, retry_after=0.05, match=ROW, times=2), {"max_retries": 3}, 2),
-        (Fault("status", status=429, match=ROW, times=1), {"max_retries": 3}, 1),
-        (Fault("status", status=429, retry_after_date=0.2, match=ROW, times=1), {"max_retries": 3}, 1),
-        (Fault("status", status=500, match=ROW, times=2), {"max_retries": 3}, 2),
-        (Fault("status", status=503, match=AFTER, times=1), {"max_retries": 3}, 1),
-        (Fault("hang", match=ROW, times=1), {"max_retries": 1, "timeout": 0.5}, 1),
-        (Fault("cut", match=ROW, times=1), {"max_retries": 1}, 1),
-        (Fault("cut_body", match=ROW, times=1), {"max_retries": 1}, 1),
-        (Fault("garbage", match=ROW, times=1), {"max_retries": 1}, 1),
-        (Fault("no_choices", match=AFTER, times=1), {"max_retries": 1}, 1),
-        (Fault("latency", seconds=0.1, match=ROW), {}, 0),
-    ],
-    ids=lambda value: f"{value.kind}-{value.status}" if isinstance(value, Fault) else None,
-)
-def test_what_passes_costs_another_attempt_and_no_row(fault, settings, extra):
-    with JudgeServer(reply=reply, faults=[fault]) as server:
-        table = assess(server, **settings)
-    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
-    assert server.seen == UNDISTURBED + extra
-    summary = table.summaries["response", "level"]
-    assert (summary.num_unscored, summary.score.estimate, summary.parse_rate.estimate) == (0, 0.5, 1.0)
-    assert summary.usage.calls == UNDISTURBED  # what was answered; the retries are inside their calls
 
 
 @pytest.mark.parametrize(
@@ -126,16 +99,6 @@ def test_a_truncated_assessment_is_still_followed_by_a_verdict():
     assert server.seen == UNDISTURBED
 
 
-def test_a_429_for_ever_ends_after_its_retries():
-    fault = Fault("status", status=429, retry_after=0.01, match=ROW)
-    with JudgeServer(reply=reply, faults=[fault]) as server:
-        table = assess(server, max_retries=1)
-    assert [vote.unscored_reason for vote in votes_of(table)] == [None, None, "engine_error", None, None]
-    assert votes_of(table)[HIT].error.startswith("http_429: ")
-    # one retry, and up to four more attempts while other requests are answered in between
-    assert UNDISTURBED - 2 + 2 <= server.seen <= UNDISTURBED - 2 + 5
-
-
 def test_a_rejected_row_ends_the_run_only_where_no_failure_is_tolerated():
     faults = [Fault("status", status=400, match=ROW, message="too long for this model")]
     with (
@@ -174,13 +137,6 @@ def test_a_key_that_expires_does_not_lose_what_was_judged(tmp_path):
     assert [vote.selected_label for vote in votes_of(mended)] == ["Mid"] * 5
 
 
-def test_nobody_listens_at_the_address():
-    with JudgeServer() as server:
-        address = server
-    with pytest.raises(ServerAwayError, match=r"(?s)cannot be reached.*Check the address.*0 of 5 votes came"):
-        assess(address, max_failure_rate=1.0)
-
-
 def test_a_reply_cut_inside_a_character_is_a_reply():
     """JSON can carry half an emoji; a file and a journal cannot."""
     with JudgeServer(reply=lambda body: "Mid \ud83d" if len(body["messages"]) > 1 else "cut off \ud83d") as server:
@@ -196,44 +152,3 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
     assert "cut \ufffd" in conversation(server.bodies[0])
     table.save(tmp_path / "table.parquet")
     assert evenhand.open(tmp_path / "table.parquet").judgements == table.judgements
-
-
-def test_a_server_without_structured_output_is_asked_without():
-    with JudgeServer(reply=reply, faults=[Fault("unsupported_schema")]) as server:
-        table = assess(server, max_in_flight=1)
-    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
-    refused = sum("response_format" in body for body in server.bodies)
-    assert 1 <= refused <= 2  # the first, and one that was waiting behind it
-    assert server.seen == UNDISTURBED + refused
-
-
-def test_a_server_that_ignores_the_schema_is_read_all_the_same():
-    with JudgeServer(reply=lambda body: "It is fair.\n\nVerdict: **Mid**") as server:
-        table = assess(server)
-    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
-
-
-def test_a_missing_key_is_told_before_the_first_call(monkeypatch):
-    monkeypatch.delenv("OUR_KEY", raising=False)
-    with JudgeServer(reply=reply) as server, pytest.raises(InvalidInputError, match="'OUR_KEY', which is not set"):
-        assess(server, api_key_env="OUR_KEY")
-    assert server.seen == 0
-
-
-def test_many_faults_at_once_end_in_the_same_scores(tmp_path):
-    """Everything that can pass, on a third of the requests each: only the number of calls differs."""
-    faults = [
-        Fault("status", status=429, retry_after=0.01, on=range(1, 60, 4)),
-        Fault("status", status=500, on=range(2, 60, 9)),
-        Fault("cut", on=range(3, 60, 10)),
-        Fault("garbage", on=range(4, 60, 11)),
-    ]
-    rows = [{"response": f"answer {number}"} for number in range(5)] * 3
-    with JudgeServer(labels=LEVELS.labels) as calm:
-        undisturbed = assess(calm, rows=rows)
-    with JudgeServer(labels=LEVELS.labels, faults=faults) as server:
-        disturbed = assess(server, rows=rows, max_retries=8)
-    assert server.seen > calm.seen
-    labels = [vote.selected_label for vote in votes_of(undisturbed)]
-    assert [vote.selected_label for vote in votes_of(disturbed)] == labels
-    assert None not in labels

@@ -3,23 +3,17 @@
 import json
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from itertools import repeat
 
 import pytest
 
-from evenhand.cli.catalog_verb import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
-from evenhand.judging import estimate
 from evenhand.judging.loop import heeding_termination
-from tests.support.judges import ScriptedJudge, chooses
 from tests.support.processes import Running
-from tests.support.questions import questions
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")
@@ -176,47 +170,3 @@ def test_a_handler_of_the_users_and_an_ignored_signal_stay():
         raise_in_main_thread(signal.SIGHUP)
     assert heard == [signal.SIGTERM]
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-
-
-@pytest.mark.usefixtures("default_action")
-def test_another_thread_leaves_signals_alone():
-    found = []
-
-    def look():
-        with heeding_termination():
-            found.append(signal.getsignal(signal.SIGTERM))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    assert found == [signal.SIG_DFL]
-
-
-@pytest.mark.usefixtures("default_action")
-def test_an_estimate_is_interrupted(monkeypatch):
-    """Of work without end, so that what heeds no interrupt does not end at all."""
-    found = estimate.tasks_of
-    monkeypatch.setattr(estimate, "tasks_of", lambda *given: repeat(next(found(*given))))
-    threading.Timer(0.3, raise_in_main_thread, [signal.SIGTERM]).start()
-    with pytest.raises(Terminated), heeding_termination():
-        estimate.estimate_run(questions(3), [ScriptedJudge(chooses("Mid"))])
-
-
-def test_a_process_of_unitxt_is_told_and_waited_for():
-    """It drains by itself: it is not killed, and its exit code is the command's."""
-    code = (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); "
-        "print('ready', flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
-        child.stdout.readline()
-
-        waiting, asked = child.wait, [Terminated(signal.SIGTERM), KeyboardInterrupt()]
-
-        def wait(timeout=None):
-            if asked:
-                raise asked.pop()
-            return waiting(timeout)
-
-        child.wait = wait
-        assert wait_for(child) == 143

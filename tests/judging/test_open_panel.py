@@ -20,7 +20,7 @@ from evenhand.judging.loop import InterruptedJudgingError, open_panel
 from evenhand.options import Grid, Limits
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.questions import ONCE, questions, run, selections
-from tests.support.server import Fault, JudgeServer
+from tests.support.server import JudgeServer
 
 
 @contextmanager
@@ -113,13 +113,6 @@ def test_an_interrupt_ends_every_block_and_what_was_on_its_way_is_kept(tmp_path)
             assert again.count() == server.finished == server.seen < 80
         asked = Counter(json.dumps(body["messages"]) for body in server.bodies)
         assert set(asked.values()) == {1}
-
-
-def test_a_block_that_fails_ends_the_others_and_is_told():
-    with JudgeServer(faults=[Fault("status", status=401)], labels=["High", "Mid", "Low"]) as server:
-        judge = http_judge(server.base_url)
-        with pytest.raises(TooManyFailuresError, match="401"):
-            votes_in_blocks(2, blocks_of(questions(40), 10), [judge], max_failure_rate=0.2)
 
 
 def test_replies_that_no_journal_keeps_are_held_in_part(monkeypatch):

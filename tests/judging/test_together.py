@@ -38,8 +38,3 @@ def test_options_that_do_not_go_together():
         AssessmentOptions(calls="per_item", examples=[{}])
     with pytest.raises(InvalidInputError, match=r"calls is 'all'\. Accepted: 'per_criterion', 'per_item'"):
         AssessmentOptions(calls="all")
-
-
-def test_options_that_do():
-    assert RubricMode(RunOptions(generate_summaries=True)).flow.reasoning
-    assert not RubricMode(RunOptions(flow="verdict_only"), together=True).flow.reasoning

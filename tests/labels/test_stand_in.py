@@ -79,7 +79,7 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
 
 def test_the_shell(tmp_path, capsys):
     path = write_rows(tmp_path / "votes.jsonl", rows_of())
-    command = ["agreement", str(path), "--votes", "judge", "--gold-fields", "ann,bob,cyd"]
+    command = ["agreement", str(path), "--votes", "judge", "--gold-fields", "ann", "bob", "cyd"]
     assert main([*command, "--annotator-test", "skilled"]) == 0
     assert "May the judge stand in" in capsys.readouterr().out
     assert main([*command, "--annotator-test", "much"]) == 2

@@ -3,9 +3,8 @@
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import InvalidInputError
 from evenhand.metrics.judge_metrics import DirectJudge
-from tests.support.judges import ScriptedJudge, chooses
+from tests.support.judges import ScriptedJudge
 
 LEVEL = Criterion(
     name="level",
@@ -26,25 +25,6 @@ def direct(engine, **settings):
 def compute(metric, responses, **fields):
     given = {"question": "q", **fields}
     return metric.compute([{"prediction": each, "references": [], "task_data": given} for each in responses])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"examples": [{"response": "x", "question": "q", "level": "Highest"}]},
-            "'Highest', which is not an option of 'level'",
-        ),
-        ({"examples": [{"response": "x", "level": "High"}]}, "has no field 'question'"),
-        ({"examples": "cases.jsonl"}, "give a list of rows"),
-        ({"examples": EXAMPLES, "num_examples": 0}, "whole number of at least 1"),
-        ({"num_examples": 2}, "there are no examples"),
-        ({"examples": EXAMPLES, "label_fields": {"levle": "level"}}, "Did you mean 'level'"),
-    ],
-)
-def test_wrong_examples_are_an_error_when_the_metric_is_built(settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        direct(ScriptedJudge(chooses("High")), **settings)
 
 
 def test_a_panel_is_reported_under_the_scores_name():

@@ -1,10 +1,20 @@
-"""What all judge metrics share: every setting of a metric reaches the run."""
+"""What all judge metrics share: every setting of a metric reaches the run, and a wrong one is refused."""
 
+import re
 from typing import Any
 
 import pytest
 
-from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge
+from evenhand.criteria import Criterion, Option, Rubric
+from evenhand.errors import EvenhandError
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    PairwiseJudge,
+    RubricJudge,
+)
 from evenhand.metrics.metric import IntervalFields, RunFields
 from evenhand.options import IntervalOptions, RunOptions
 
@@ -66,3 +76,92 @@ def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option
         assert getattr(DirectJudge(), field) == info.default
         fields = IntervalFields if name in IntervalOptions.model_fields else RunFields
         assert name == "level" or f"{name}: {info.description}" in fields.__doc__
+
+
+EXAMPLES = [
+    {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
+]
+LEVEL = Criterion(
+    name="level",
+    description="How good is it?",
+    context_fields={"question": "question"},
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+CHECKLIST, RUBRIC = {"checklist": ["Is it polite?"]}, {"rubric": Rubric(name="r", criteria=(LEVEL,))}
+OVERALL = {"criteria": "criteria.evenhand.pairwise.overall_quality"}
+WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
+    (ChecklistJudge, CHECKLIST, {"mode": "bach"}, "Did you mean 'batch'"),
+    (ChecklistJudge, CHECKLIST, {"primary_metric": "weigthed"}, "Did you mean 'weighted'"),
+    (ChecklistJudge, CHECKLIST, {"criteria": "criteria.evenhand.direct.relevance"}, "has no criteria"),
+    (ChecklistJudge, CHECKLIST, {"criteria_field": "c"}, "has no criteria_field"),
+    (ChecklistJudge, CHECKLIST, {"checklist_field": "c"}, "both checklist and checklist_field"),
+    (ChecklistJudge, CHECKLIST, {"flow": "one_step"}, "mode and capture_reasoning say"),
+    (ChecklistJudge, CHECKLIST, {"scoring": "expected"}, "primary_metric='normalized'"),
+    (ChecklistJudge, CHECKLIST, {"generate_summaries": True}, "no assessments to summarize"),
+    (ChecklistJudge, CHECKLIST, {"mode": "item", "shuffle_items": True}, "mode='batch'"),
+    (ChecklistJudge, CHECKLIST, {"shuffle_items": True, "orders": "reversed"}, "give one of the two"),
+    (ChecklistJudge, CHECKLIST, {"primary_metric": "normalized", "use_logprobs": False}, "use_logprobs=False asks for"),
+    (ChecklistJudge, CHECKLIST, {"primary_metric": "normalized", "stop_early": True}, "stop_early does not go"),
+    (ChecklistJudge, CHECKLIST, {"aggregation": "median"}, "median"),
+    (ChecklistJudge, CHECKLIST, {"prompt": "direct_verdict"}, "the prompt is 'checklist_sheet'"),
+    (ChecklistJudge, CHECKLIST, {"prompt": "Judge {{ response }}"}, "does not name {{ items }}"),
+    (ChecklistJudge, CHECKLIST, {"capture_reasoning": "yes"}, "give True or False"),
+    (ChecklistJudge, CHECKLIST, {"allow_na": 3}, "True or False, or None"),
+    (PairwiseJudge, OVERALL, {"design": "swiss"}, "not a number of rounds"),
+    (PairwiseJudge, OVERALL, {"scale": "grade"}, "Did you mean 'graded'"),
+    (PairwiseJudge, OVERALL, {"reduction": "weighted_win_rate"}, "scale='graded'"),
+    (PairwiseJudge, OVERALL, {"reduction": "mean"}, "'weighted_win_rate'"),
+    (PairwiseJudge, OVERALL, {"on_position_bias": "ties"}, "Did you mean 'tie'"),
+    (PairwiseJudge, OVERALL, {"aggregation": "median"}, "'mode'"),
+    (PairwiseJudge, {}, {"criteria": "metrics.evenhand.direct"}, "not a criterion"),
+    (GradeScore, OVERALL, {"orders": "both"}, "orders='cyclic'"),
+    (GradeScore, OVERALL, {"prompt": "sellect"}, "select"),
+    (GradeScore, OVERALL, {"prompt": "Judge {{ response }}"}, "names 'response', with which it is not filled"),
+    (GradeScore, OVERALL, {"prompt": "select", "flow": "two_step"}, "one_step"),
+    (GradeScore, OVERALL, {"aggregation": "mode"}, "that of one judge"),
+    (GradeScore, OVERALL, {"stop_early": True}, "stop_early"),
+    (GradeScore, OVERALL, {"scoring": "expected"}, "scoring"),
+    (GradeScore, OVERALL, {"unrelated_option": "yes"}, "True or False"),
+    (BestOfJudge, OVERALL, {"on_position_bias": "tie"}, "'average', 'abstain', 'first'"),
+    (BestOfJudge, OVERALL, {"aggregation": "mean"}, "'mode', 'weighted_mode', 'unanimous'"),
+    (
+        BestOfJudge,
+        OVERALL,
+        {"judge_weights": [1.0, -2.0]},
+        "judge_weights is [1.0, -2.0]; give a list",
+    ),
+    (BestOfJudge, OVERALL, {"prompt": "What of {{ response }}?"}, "names 'response', with which it is not filled"),
+    (BestOfJudge, OVERALL, {"scoring": "expected"}, "scoring"),
+    (RubricJudge, {}, {"rubric": "rubrics.evenhand.sumarization"}, "Did you mean 'rubrics.evenhand.summarization'"),
+    (RubricJudge, {}, {"rubric": {"criteria": []}}, "give a list of at least one"),
+    (RubricJudge, RUBRIC, {"criteria": "criteria.evenhand.direct.relevance"}, "takes neither criteria nor"),
+    (RubricJudge, RUBRIC, {"criteria_field": "criterion"}, "takes neither criteria nor"),
+    (RubricJudge, RUBRIC, {"calls": "per_items"}, "Did you mean 'per_item'"),
+    (RubricJudge, RUBRIC, {"calls": "per_item", "flow": "two_step"}, "one reply a response"),
+    (RubricJudge, RUBRIC, {"calls": "per_item", "generate_summaries": True}, "drop generate_summaries"),
+    (RubricJudge, RUBRIC, {"calls": "per_item", "examples": [{"response": "x"}]}, "shows no examples"),
+    (RubricJudge, RUBRIC, {"na_strategy": "ignore"}, "na_strategy is 'ignore'"),
+    (RubricJudge, RUBRIC, {"na_partial": 2.0}, "na_partial"),
+    (RubricJudge, RUBRIC, {"length_penalty": {"free": 3}}, "no field 'free'"),
+    (RubricJudge, RUBRIC, {"aggregation": {"ordinal": "medain"}}, "Did you mean 'median'"),
+    (RubricJudge, RUBRIC, {"shuffle_options": "yes"}, "shuffle_options is 'yes'"),
+    (RubricJudge, RUBRIC, {"auto_na_option": 1}, "auto_na_option is 1"),
+    (RubricJudge, RUBRIC, {"examples": [], "label_fields": {"levle": "a"}}, "Did you mean 'level'"),
+    (
+        DirectJudge,
+        {"criteria": LEVEL},
+        {"examples": [{**EXAMPLES[0], "level": "Highest"}]},
+        "row 0 of the examples",
+    ),
+    (DirectJudge, {"criteria": LEVEL}, {"examples": [{"response": "x", "level": "High"}]}, "has no field 'question'"),
+    (DirectJudge, {"criteria": LEVEL}, {"examples": "cases.jsonl"}, "give a list of rows"),
+    (DirectJudge, {"criteria": LEVEL}, {"examples": EXAMPLES, "num_examples": 0}, "whole number of at least 1"),
+    (DirectJudge, {"criteria": LEVEL}, {"num_examples": 2}, "there are no examples"),
+    (DirectJudge, {"criteria": LEVEL}, {"examples": EXAMPLES, "label_fields": {"levle": "a"}}, "Did you mean 'level'"),
+]
+
+
+@pytest.mark.parametrize(("metric", "given", "settings", "message"), WRONG)
+def test_settings_that_cannot_be_are_refused_when_the_metric_is_built(metric, given, settings, message):
+    with pytest.raises(EvenhandError, match=re.escape(message)):
+        metric(inference_engine="engines.evenhand.baseline", **{**given, **settings})

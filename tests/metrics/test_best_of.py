@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
 from evenhand.metrics.judge_metrics import BestOfJudge
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.recipes import evaluated
@@ -75,34 +74,3 @@ def test_selections_and_rates_by_hand():
     assert scores["parse_rate"] == pytest.approx(4 / 6)
     assert scores["positional_bias"] == 0.0
     assert scores["calls"] == len(SENT) == 6
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "said"),
-    [
-        ({"on_position_bias": "tie"}, UnknownRuleError, "'average', 'abstain', 'first'"),
-        ({"aggregation": "mean"}, UnknownRuleError, "'mode', 'weighted_mode', 'unanimous'"),
-        (
-            {"judge_weights": [1.0, -2.0]},
-            InvalidInputError,
-            r"judge_weights is \[1.0, -2.0\]; give a list with one positive",
-        ),
-        ({"prompt": "What of {{ response }}?"}, InvalidPromptError, "names 'response', with which it is not filled"),
-        ({"scoring": "expected"}, InvalidInputError, "scoring"),
-    ],
-)
-def test_settings_are_checked_when_the_metric_is_built(given, kind, said):
-    with pytest.raises(kind, match=said):
-        best_of(**given)
-
-
-@pytest.mark.parametrize(
-    ("predictions", "said"),
-    [
-        ([["one"]], r"1 candidate\(s\)"),
-        (["just a text"], "a str"),
-    ],
-)
-def test_predictions_that_are_no_candidates(predictions, said):
-    with pytest.raises(Exception, match=said):
-        run(best_of(), predictions)

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.metrics.judge_metrics import ChecklistJudge
 from tests.support.checklists import (
     sheet,
@@ -102,56 +101,6 @@ class TestRows:
         )
         assert [item["question"] for item in scores["items"]] == ["Is it kind?", "Is it short?"]
         assert scores["pass_rate"] == 0.5
-
-    @pytest.mark.parametrize(
-        ("given", "error", "message"),
-        [
-            (
-                "metrics.accuracy",
-                ArtifactError,
-                "'metrics.accuracy' has the type 'accuracy_fast', which is not a check",
-            ),
-            ({"__type__": "shell_metric", "items": ["A?"]}, ArtifactError, "has the type 'shell_metric'"),
-            ("secrets.yaml", ArtifactError, "no file is read because a row of data names it"),
-            ("../../etc/x.json", ArtifactError, "no file is read"),
-            ([], ArtifactError, r"the field 'checks' of instance 0: \[\] is no checklist"),
-            (None, ArtifactError, "the field 'checks' of instance 0: None is no checklist"),
-            (7, ArtifactError, "the field 'checks' of instance 0: 7 is no checklist"),
-            ([{"question": "A?", "wieght": 3}], InvalidCriterionError, "Did you mean 'weight'"),
-        ],
-    )
-    def test_only_a_checklist(self, given, error, message):
-        engine = scripted()
-        with pytest.raises(error, match=message):
-            checked(engine, checklist=None, checklist_field="checks", instances=stream("answer-0", checks=given))
-        assert engine.requests == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"mode": "bach"}, "Did you mean 'batch'"),
-        ({"primary_metric": "weigthed"}, "Did you mean 'weighted'"),
-        ({"criteria": "criteria.evenhand.direct.relevance"}, "has no criteria"),
-        ({"criteria_field": "c"}, "has no criteria_field"),
-        ({"checklist_field": "c"}, "both checklist and checklist_field"),
-        ({"flow": "one_step"}, "mode and capture_reasoning say"),
-        ({"scoring": "expected"}, "primary_metric='normalized'"),
-        ({"generate_summaries": True}, "no assessments to summarize"),
-        ({"mode": "item", "shuffle_items": True}, "mode='batch'"),
-        ({"shuffle_items": True, "orders": "reversed"}, "give one of the two"),
-        ({"primary_metric": "normalized", "use_logprobs": False}, "use_logprobs=False asks for none"),
-        ({"primary_metric": "normalized", "stop_early": True}, "stop_early does not go"),
-        ({"aggregation": "median"}, "median"),
-        ({"prompt": "direct_verdict"}, "the prompt is 'checklist_sheet'"),
-        ({"prompt": "Judge {{ response }}"}, "does not name {{ items }}"),
-        ({"capture_reasoning": "yes"}, "give True or False"),
-        ({"allow_na": 3}, "True or False, or None"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_when_the_metric_is_built(settings, message):
-    with pytest.raises(Exception, match=message):
-        ChecklistJudge(checklist=QUESTIONS, **settings)
 
 
 def recipe(metric, rows, **more):

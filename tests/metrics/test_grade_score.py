@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics.judge_metrics import GradeScore
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.recipes import evaluated
@@ -95,21 +94,3 @@ def test_three_candidates_by_hand():
     assert scores["places_of_3_chi_square"] == pytest.approx(14 / 11)
     assert scores["places_of_3_chi_square_p_value"] == pytest.approx(math.exp(-7 / 11))  # two degrees of freedom
     assert 0 < scores["places_of_3_p_value"] <= 1
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "said"),
-    [
-        ({"orders": "both"}, InvalidInputError, "orders='cyclic'"),
-        ({"prompt": "sellect"}, InvalidPromptError, "select"),
-        ({"prompt": "Judge {{ response }}"}, InvalidPromptError, "names 'response', with which it is not filled"),
-        ({"prompt": "select", "flow": "two_step"}, InvalidPromptError, "one_step"),
-        ({"aggregation": "mode"}, InvalidInputError, "that of one judge"),
-        ({"stop_early": True}, InvalidInputError, "stop_early"),
-        ({"scoring": "expected"}, InvalidInputError, "scoring"),
-        ({"unrelated_option": "yes"}, InvalidInputError, "True or False"),
-    ],
-)
-def test_settings_are_checked_when_the_metric_is_built(given, kind, said):
-    with pytest.raises(kind, match=said):
-        grade_score(**given)

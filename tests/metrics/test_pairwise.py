@@ -10,7 +10,6 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.judge_metrics import PairwiseJudge
 from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
@@ -102,23 +101,6 @@ def test_predictions_that_became_texts_on_the_way_are_read_back():
     rows = [{"question": str(row)} for row in range(4)]
     results = evaluated(pairwise(), rows, plain, postprocessors=["processors.to_string_stripped"])
     assert [scores["x_winrate"] for scores in instance_scores(results)] == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"design": "swiss"}, InvalidInputError, "not a number of rounds"),
-        ({"scale": "grade"}, InvalidInputError, "Did you mean 'graded'"),
-        ({"reduction": "weighted_win_rate"}, InvalidInputError, "scale='graded'"),
-        ({"reduction": "mean"}, InvalidInputError, "'weighted_win_rate'"),
-        ({"on_position_bias": "ties"}, UnknownRuleError, "Did you mean 'tie'"),
-        ({"aggregation": "median"}, UnknownRuleError, "'mode'"),
-        ({"criteria": "metrics.evenhand.direct"}, (ArtifactError, InvalidInputError), "not a criterion"),
-    ],
-)
-def test_wrong_settings_fail_when_the_metric_is_built(settings, error, message):
-    with pytest.raises(error, match=message):
-        pairwise(**settings)
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,12 @@ def test_one_draw_and_draws_that_could_stop_have_no_spread():
     assert result(drawn([YES], [NO])).spread is None
     early = drawn([YES, YES], [NO, NO], draws_planned=5)
     assert result(early).spread is None
-    assert summarize_rubric([result(drawn([YES], [NO]))], RUBRIC).overall_spread == Missing(
+    assert summarize_rubric([result(drawn([YES], [NO]))], RUBRIC).spread == Missing(
         "nothing was drawn twice, or draws could stop early"
     )
 
 
 def test_the_summary_is_the_mean_over_responses():
     found = summarize_rubric([result(drawn([YES, NO], [NO, YES])), result(drawn([YES, NO], [YES, NO]))], RUBRIC)
-    assert found.overall_spread.estimate == pytest.approx(0.25)  # of 0 and 1/2
-    assert found.overall_draw_deviation.estimate == pytest.approx(0.5)  # variances 0 and 1/2, mean 1/4
+    assert found.spread.estimate == pytest.approx(0.25)  # of 0 and 1/2
+    assert found.draw_deviation.estimate == pytest.approx(0.5)  # variances 0 and 1/2, mean 1/4

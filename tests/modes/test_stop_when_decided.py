@@ -6,7 +6,7 @@ from evenhand import winrates
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
 from evenhand.modes.winrates import FIRST_BLOCK
 from evenhand.question import comparison_criterion
-from evenhand.statistics.anytime import ConfidenceSequence
+from evenhand.statistics.intervals import ConfidenceSequence
 from tests.support.judges import ScriptedJudge
 
 BETTER = comparison_criterion("better", "Which response is better?")
@@ -51,7 +51,7 @@ class TestWhatIsAsked:
         assert decision.p_value == ConfidenceSequence.of([1] * asked).p_value() < 0.05
         text = " ".join(str(table).split())
         assert f"{asked} of {TOTAL} prompts, {asked} contests" in text
-        assert f"Decided after {asked} of {TOTAL} prompts in a random order; the other {TOTAL - asked} were not" in text
+        assert f"1 pair decided, after {asked} prompts; {asked} of {TOTAL} prompts asked, in a random order." in text
         assert "unscored contests" not in text.lower()
 
     def test_prompts_of_a_cluster_are_asked_together_and_are_one_bet(self):

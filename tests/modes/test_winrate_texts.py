@@ -25,7 +25,7 @@ def test_systems_that_differ_are_told_apart_and_circles_counted():
         cluster=list(range(20)) * 3,
     )
     notes = " ".join(ranking_notes(rank_systems(contests)))
-    assert "All systems can be told apart at the 95% level (Holm)." in notes
+    assert "All systems are distinguishable at the 95% level (Holm)." in notes
     assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0 %" in notes
     assert "of 20." in notes
     assert "opponents of unequal strength" not in notes

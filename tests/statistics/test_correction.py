@@ -149,13 +149,7 @@ def test_a_difference_from_rows_labelled_for_one_system_each():
     assert found.num_labelled == 14
 
 
-def test_what_is_refused():
-    with pytest.raises(InvalidInputError, match=r"0\.5"):
-        corrected_mean([1.0, 0.0], [0.5, NAN], design="random", support=(0, 1))
-    with pytest.raises(InvalidInputError, match=r"from 0\.0 to 1\.0"):
-        corrected_mean([1.0, 0.0], [1.5, NAN], design="random")
-    with pytest.raises(InvalidInputError, match=r"row 1 has the probability 0\.0"):
-        corrected_mean([1.0, 0.0], [NAN, 1.0], design="probabilities", probabilities=[0.5, 0.0])
+def test_scores_of_many_values_need_the_strata_of_the_draw():
     with pytest.raises(InvalidInputError, match="strata"):
         corrected_mean(np.linspace(0, 1, 30), [1.0] + [NAN] * 29, design="by_verdict")
 

@@ -140,7 +140,7 @@ def test_the_plain_test_is_scipys():
     result = uniformity(counts)
     expected = stats.chisquare(counts.sum(axis=0))
     assert (result.chi_square, result.p_value) == pytest.approx((expected.statistic, expected.pvalue))
-    assert (result.counts, result.degrees_of_freedom, result.n_instances) == ((9, 2, 1), 2, 3)
+    assert result.counts == (9, 2, 1)
 
 
 def test_instances_stuck_to_the_first_of_two():

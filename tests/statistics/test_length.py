@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.length import length_controlled_win_rates, verbosity_slope
+from evenhand.statistics.strengths import length_controlled_win_rates, verbosity_slope
 
 
 def test_two_systems_are_the_length_term_of_alpaca_eval():
@@ -82,7 +82,7 @@ def test_it_is_logistic_regression_without_an_intercept():
     doubled = found.win_probability_at_double
     assert doubled.estimate == pytest.approx(expit(oracle.coef_[0][0] * np.log(2)), abs=1e-4)
     assert doubled.low == pytest.approx(expit(found.slope.low * np.log(2)))
-    assert (found.contests, found.unused, found.clusters, found.reason) == (300, 0, 300, None)
+    assert (found.contests, found.reason) == (300, None)
 
 
 def test_the_robust_standard_error_by_hand():
@@ -129,7 +129,7 @@ def test_the_term_for_systems_is_a_column_a_system_less_one():
         [*score, 1.0, 1.0], [*lengths, (5, 9), (7, 2)], systems=[*names, ("a", "never"), ("b", "never")]
     )
     assert more.slope.estimate == pytest.approx(found.slope.estimate)
-    assert (more.contests, more.unused) == (size, 2)
+    assert more.contests == size
 
 
 def test_lengths_that_follow_from_the_systems_are_not_identified():

@@ -29,7 +29,6 @@ class Plan:
     cancelled: set = field(default_factory=set)
     failed: dict = field(default_factory=dict)  # line -> (status, message)
     missing: set = field(default_factory=set)  # lines that are in no file, and not counted as done
-    bad_lines: dict = field(default_factory=dict)  # line -> message: the whole batch is refused
     refused: str = ""  # why the whole batch is refused
     create_fault: tuple = ()  # (status, message) when a batch is to be made
     create_lost: int = 0  # so many times the connection breaks after a batch was made
@@ -37,9 +36,7 @@ class Plan:
     stall_upload: bool = False
     stall_create: bool = False  # nothing is answered and no batch is made
     shuffled: bool = False
-    doubled: set = field(default_factory=set)  # lines that come twice, the second time with another reply
     lost_output: bool = False
-    cut_results: int = 0  # so many times the results break off in the middle
     stall_results: int = 0  # after so many lines nothing more comes
     once: bool = True  # what is planned for lines holds for the next batch alone
 
@@ -137,10 +134,6 @@ class BatchServer(JudgeServer):
             if batch.plan.stall_results and place == batch.plan.stall_results:
                 self.events["stalled"] += 1
                 await self.stopping.wait()
-            if batch.plan.cut_results and place == len(lines) // 2:
-                batch.plan.cut_results -= 1
-                request.transport.abort()
-                return response
             await response.write(json.dumps(line).encode() + b"\n")
         await response.write_eof()
         return response
@@ -192,7 +185,7 @@ class BatchServer(JudgeServer):
         if batch.status != "in_progress":
             return
         plan = batch.plan
-        if plan.bad_lines or plan.refused:
+        if plan.refused:
             batch.status = "failed"
             return
         outcome = self._openai_line if batch.kind == "openai" else self._anthropic_line
@@ -223,12 +216,8 @@ class BatchServer(JudgeServer):
             batch.errors.append({"id": "x", "custom_id": key, "response": response, "error": None})
         else:
             self._bill(line)
-            replies = [self._payload(line["body"], ())]
-            if place in plan.doubled:
-                replies.append(self._payload({**line["body"], "messages": []}, ()))
-            for body in replies:
-                response = {"status_code": 200, "request_id": "r", "body": body}
-                batch.output.append({"id": "x", "custom_id": key, "response": response, "error": None})
+            response = {"status_code": 200, "request_id": "r", "body": self._payload(line["body"], ())}
+            batch.output.append({"id": "x", "custom_id": key, "response": response, "error": None})
 
     def _anthropic_line(self, batch, place, line):
         plan, params = batch.plan, line["params"]
@@ -256,7 +245,7 @@ class BatchServer(JudgeServer):
                 },
             }
             result = {"type": "succeeded", "message": message}
-        batch.output += [{"custom_id": line["custom_id"], "result": result}] * (1 + (place in plan.doubled))
+        batch.output.append({"custom_id": line["custom_id"], "result": result})
 
     def _shown(self, batch):
         total, done = len(batch.lines), len({line["custom_id"] for line in batch.output})
@@ -277,12 +266,8 @@ class BatchServer(JudgeServer):
                 "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(batch.created)),
                 "results_url": "https://elsewhere.example.org/results",
             }
-        errors = [
-            {"code": "invalid_json_line", "message": said, "line": n + 1} for n, said in batch.plan.bad_lines.items()
-        ]
-        if batch.plan.refused:
-            code, _, message = batch.plan.refused.partition(": ")
-            errors = [{"code": code, "message": message, "line": None}]
+        code, _, message = batch.plan.refused.partition(": ")
+        errors = [{"code": code, "message": message, "line": None}]
         ended = batch.status in {"completed", "expired", "cancelled"}
         return {
             "id": batch.name,

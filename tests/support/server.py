@@ -41,26 +41,34 @@ from aiohttp import web
 from tests.support.fault import MADE_UP, WHOLE, WRITTEN, Fault
 from tests.support.prefix_cache import PrefixCache
 
-UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
-    "unsupported_schema": lambda fault, body: "response_format" in body,
-    "unsupported_logprobs": lambda fault, body: bool(body.get("logprobs")),
-    "unsupported_temperature": lambda fault, body: "temperature" in body,
-    "unsupported_max_tokens": lambda fault, body: "max_tokens" in body,
-    "too_many_logprobs": lambda fault, body: (body.get("top_logprobs") or 0) > fault.most,
-}
-UNSUPPORTED_MESSAGES = {
-    "unsupported_schema": ("response_format of type json_schema is not supported by this model", "response_format"),
-    "unsupported_logprobs": ("this model does not support logprobs", "logprobs"),
+UNSUPPORTED: Mapping[str, tuple[Callable[[Fault, Mapping[str, Any]], bool], str, str]] = {
+    "unsupported_schema": (
+        lambda fault, body: "response_format" in body,
+        "response_format of type json_schema is not supported by this model",
+        "response_format",
+    ),
+    "unsupported_logprobs": (
+        lambda fault, body: bool(body.get("logprobs")),
+        "this model does not support logprobs",
+        "logprobs",
+    ),
     "unsupported_temperature": (
+        lambda fault, body: "temperature" in body,
         "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) is supported.",
         "temperature",
     ),
     "unsupported_max_tokens": (
+        lambda fault, body: "max_tokens" in body,
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         "max_tokens",
     ),
-    "too_many_logprobs": ("Invalid value for 'top_logprobs': must be less than or equal to {most}", "top_logprobs"),
+    "too_many_logprobs": (
+        lambda fault, body: (body.get("top_logprobs") or 0) > fault.most,
+        "Invalid value for 'top_logprobs': must be less than or equal to {most}",
+        "top_logprobs",
+    ),
 }
+"""Kind -> whether a request has what the model lacks, the message, and the parameter that it names."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +218,7 @@ class Application:
                 continue
             if fault.match is not None and fault.match not in conversation(seen.body):
                 continue
-            if fault.kind in UNSUPPORTED and not UNSUPPORTED[fault.kind](fault, seen.body):
+            if fault.kind in UNSUPPORTED and not UNSUPPORTED[fault.kind][0](fault, seen.body):
                 continue
             if fault.times is not None and self.used[index] >= fault.times:
                 continue
@@ -309,7 +317,7 @@ class Application:
     @staticmethod
     def _error(request: web.BaseRequest, fault: Fault) -> web.Response:
         if fault.kind in UNSUPPORTED:
-            message, parameter = UNSUPPORTED_MESSAGES[fault.kind]
+            _, message, parameter = UNSUPPORTED[fault.kind]
             error = {"message": message.format(most=fault.most), "param": parameter}
             return web.json_response({"error": error}, status=400)
         headers = {}

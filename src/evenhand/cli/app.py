@@ -53,7 +53,7 @@ VERBS: Final[Mapping[str, Mapping[str, Callable[..., int] | App]]] = {
 FIRST: Final = tuple(
     f"--{name}"
     for name in (
-        *("criteria", "rubric", "checklist", "engine", "votes", "replies", "rule", "response-fields", "context-fields"),
+        *("criteria", "checklist", "engine", "votes", "replies", "rule", "response-fields", "context-fields"),
         *("gold-fields", "id-field", "samples", "limit", "out", "report", "require", "dry-run", "annotator-test"),
     )
 )
@@ -76,11 +76,11 @@ Judge every response of a data set:
         --criteria criteria.evenhand.direct.relevance --engine openai/gpt-4.1-mini --out run.parquet
 
 Say which of two systems is better, and how sure that is:
-    evenhand winrates answers.jsonl --response-fields old,new --context-fields question \\
+    evenhand winrates answers.jsonl --response-fields old new --context-fields question \\
         --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
 
 Find out how good the judge is: order, repetition, length, refusals:
-    evenhand reliability answers.jsonl --response-fields old,new --context-fields question --samples 3 \\
+    evenhand reliability answers.jsonl --response-fields old new --context-fields question --samples 3 \\
         --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
 
 Correct a judge's score by a few labels of people:

@@ -1,10 +1,10 @@
 """Jobs: the options of a verb, a run file or :func:`run`, one model per verb; and the files that hold them.
 
-A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
+A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. What is
 set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
 (``EVENHAND_RUN_MAX_CALLS=20``, written as in the shell); the file; the defaults. A value replaces the one of the place
-below whole. Of alternatives (criteria or a rubric), the choice of the higher place removes that of the lower. Paths in
-a file are relative to the file; all others to the current folder.
+below whole. Of alternatives (criteria or a column of rubrics), the choice of the higher place removes that of the
+lower. Paths in a file are relative to the file; all others to the current folder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +38,8 @@ from evenhand.options import (
 from evenhand.results.made_by import LEFT_OUT, absolute
 
 PREFIX: Final = "EVENHAND_RUN_"
-RESULTS: Final = (".parquet", ".jsonl")
-ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", ".toml", *RESULTS)
+RESULT: Final = ".parquet"
+ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", RESULT)
 MOST_BYTES: Final = 1024**2
 Words = str | tuple[str, ...] | None
 
@@ -165,9 +164,8 @@ class AskingJob(Job):
 class JudgeJob(JudgeArguments, AskingJob):
     """``evenhand judge``."""
 
-    function, needed, one_of = "judge", ("engine",), (("criteria", "rubric", "rubric_field"),)
+    function, needed, one_of = "judge", ("engine",), (("criteria", "rubric_field"),)
     job: Literal["judge"] = "judge"
-    rubric: Any = option(None, "The catalog id, or the JSON or YAML file, of a rubric.")
     mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
 
@@ -238,10 +236,6 @@ class AgreementJob(AgreementArguments, RecordedJob):
         "advance for being cheaper: a number from 0 to below 1, or by who the people are: expert (0.2), skilled "
         "(0.15), crowd (0.1).",
     )
-    annotators: str | None = option(
-        None, "With ``annotator_test`` of a saved result: the file of labels, with the columns id, label and annotator."
-    )
-    scoring: Literal["auto", "exact", "rmse"] = option("auto", "With ``annotator_test``: how near two labels are.")
 
 
 JOBS: Final[Mapping[str, type[Job]]] = {
@@ -301,7 +295,7 @@ class RunFile:
         """
         path, what = expanded(given), f"the run file {str(given)!r}"
         ending = path.suffix.lower()
-        if ending in RESULTS:
+        if ending == RESULT:
             options = _run_of_result(path)
             return cls(str(given), "", options, tuple(options.pop(LEFT_OUT, ())))
         if ending not in ENDINGS:
@@ -309,7 +303,7 @@ class RunFile:
                 f"{what} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the last is a saved result"
             )
         text = read_text(path, what, MOST_BYTES)
-        held = _toml(text, what) if ending == ".toml" else (parse_json if ending == ".json" else parse_yaml)(text, what)
+        held = (parse_json if ending == ".json" else parse_yaml)(text, what)
         if not isinstance(held, dict):
             raise InvalidInputError(
                 f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
@@ -391,14 +385,5 @@ def _run_of_result(path: Path) -> dict[str, Any]:
     header = header_if_saved(path)
     if header is None or not header.get("run"):
         why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
-        raise InvalidInputError(
-            f"{str(path)!r} {why}; give a run file (.yaml, .json, .toml), or a result that holds one"
-        )
+        raise InvalidInputError(f"{str(path)!r} {why}; give a run file (.yaml, .json), or a result that holds one")
     return absolute(header["run"], path.parent)
-
-
-def _toml(text: str, what: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"{what} is not TOML ({error})") from error

@@ -18,7 +18,7 @@ from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
-from evenhand.options import RULE, RuleOptions, option
+from evenhand.options import RuleOptions, option
 from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class RescoreRules(RuleOptions):
     na_strategy: str | None = option(None, "Of a rubric: what a criterion counts that does not apply.")
     na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
     primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
-    rule: str | None = RULE
+    rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
     weights: Mapping[str, float] | None = option(
         None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
     )
@@ -258,24 +258,24 @@ def export(
 
 def _filtered(results: Results, where: Sequence[str]) -> Results:
     """Return the questions with one of the values in every column that is named."""
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, set[str]] = {}
     for word in where:
         column, equals, value = word.partition("=")
         if not equals or not column:
             raise InvalidInputError(f"--where is {word!r}; give COLUMN=VALUE, as language=de")
-        wanted.setdefault(column, []).append(value)
+        wanted.setdefault(column, set()).add(value)
     if not wanted:
         return results
-    columns = next(iter(results.named_cells())).about
-    kept: Mapping[str, Any] = results.parameters.get("groups", {})
+    groups: Mapping[str, Any] = results.parameters.get("groups", {})
+    columns = [*next(iter(results.abouts())), *groups]
     for name in wanted:
-        if name not in columns and name not in kept:
-            raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, [*columns, *kept])}")
-    groups = {name: results.group_of(name) for name in wanted if name not in columns}
+        if name not in columns:
+            raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, columns)}")
+    grouped = {name: results.group_of(name) for name in wanted if name in groups}
 
     def keep(about: Mapping[str, Any]) -> bool:
-        named = {**about, **{name: rows[about["instance"]] for name, rows in groups.items()}}
-        return all(str(named.get(name)) in values for name, values in wanted.items())
+        cells = {**about, **{name: rows[about["instance"]] for name, rows in grouped.items()}}
+        return all(str(cells.get(name)) in values for name, values in wanted.items())
 
     return results.filter(keep)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Union
 
 from pydantic import Field, TypeAdapter
 
-from evenhand.cli.jobs import JOBS, AskingJob, ChecklistJob, Job, JudgeJob, RunFile, WinratesJob
+from evenhand.cli.jobs import JOBS, AskingJob, Job, ModeJob, RunFile
 from evenhand.cli.outcome import MOST_UNSCORED, check_result, end, too_many_unscored, write_formats
 from evenhand.cli.output import OutputError, check_out, is_quiet, note, say
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
 
-READ: Final = ("data", "journal", "criteria", "rubric", "checklist", "examples")
+READ: Final = ("data", "journal", "criteria", "checklist", "examples")
 """Options that may name files that a run reads."""
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
-COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields")
-"""Options whose words name columns or systems: they are split at commas."""
 
 
 def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
@@ -46,9 +44,12 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
-    job = _prepared(job, rows)
-    if job.require:
-        _check_conditions(job, rows)
+    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
+    if is_quiet() and isinstance(job, RunOptions):
+        changes["progress"] = False
+    if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
+        changes["mode"] = _imported(job.mode)
+    job = job.model_copy(update=changes)
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
     options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
     record = run_record(job.verb(), options)
@@ -130,22 +131,6 @@ def _texts(given: object) -> list[str]:
     return [str(one) for one in each if isinstance(one, str | Path)]
 
 
-def _prepared(job: Job, rows: Sequence[Mapping[str, Any]]) -> Job:
-    """Return a job as its function takes it: columns that exist, the loaded rubric or mode."""
-    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
-    changes |= split_columns(rows, job)
-    if is_quiet() and isinstance(job, RunOptions):
-        changes["progress"] = False
-    if getattr(job, "rubric", None) is not None:
-        from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
-
-        changes["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
-    mode = getattr(job, "mode", None)
-    if job.function == "run_mode" and isinstance(mode, str) and ":" in mode:
-        changes["mode"] = _imported(mode)
-    return job.model_copy(update=changes)
-
-
 def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
     """Return the rows of the data."""
     from evenhand.data.rows import read_file, read_log, read_rows  # noqa: PLC0415 - only who judges needs it
@@ -182,73 +167,6 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
         what = f"prompts, named by {column!r}," if long and column else "rows"
         note(f"the first {job.limit} of {len(first)} {what} are taken (--limit {job.limit})")
     return [row for row, name in zip(rows, names, strict=True) if name in kept]
-
-
-def _check_conditions(job: Job, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Check before the first call that conditions name what the result will have, as far as that is known.
-
-    Raises:
-        InvalidInputError: If they name something else, or compare it with what it cannot reach.
-    """
-    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - seconds of import
-    from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
-    from evenhand.report.gates import CORRECTED, check_before_run  # noqa: PLC0415 - as above
-    from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
-    from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
-
-    for text in job.conditions:
-        if CORRECTED in text:
-            raise InvalidInputError(
-                f"the condition {text!r} is on a corrected score: save the result with --out, and give it to "
-                "evenhand correct, with the design by which the labelled rows were chosen"
-            )
-    ranges: dict[str, tuple[float, float]] = {}
-    if isinstance(job, WinratesJob):
-        ranges = {"winrate": (0.0, 1.0)}
-    elif isinstance(job, ChecklistJob):
-        own = {} if job.checklist is None else {load_checklist(job.checklist).name: (0.0, 1.0)}
-        ranges = {**RANGES, **own}
-    elif isinstance(job, JudgeJob) and job.criteria is not None:
-        criteria, rubric = what_is_judged(job.criteria)
-        ranges = {each.name: each.score_range for each in criteria}
-        ranges |= {} if rubric is None else {rubric.name: rubric_range(rubric).score}
-    named = getattr(job, "response_fields", None)
-    systems = [named] if isinstance(named, str) else list(named or ())
-    if (column := getattr(job, "systems_field", None)) is not None:
-        systems = sorted(_names(rows, column))
-    complete = isinstance(job, JudgeJob) and bool(ranges)
-    check_before_run(job.conditions, ranges, systems, complete=complete)
-
-
-def split_columns(rows: Sequence[Mapping[str, Any]], job: Job) -> dict[str, Any]:
-    """Return the options that name columns or systems, with their words split at commas."""
-    changes: dict[str, Any] = {}
-    for name in COLUMNS:
-        given = getattr(job, name, None)
-        if not isinstance(given, str | tuple):
-            continue
-        column = getattr(job, "systems_field", None) if name == "systems" else None
-        words = [given] if isinstance(given, str) else list(given)
-        names = split_at_commas(words, rows[0] if column is None else _names(rows, column))
-        changes[name] = names[0] if isinstance(given, str) and len(names) == 1 else tuple(names)
-    return changes
-
-
-def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the names among words: a word is split at its commas, unless it is a known name.
-
-    >>> split_at_commas(["gpt,llama", "a, b"], {"gpt", "llama", "a, b"})
-    ['gpt', 'llama', 'a, b']
-    """
-    names = [name for word in words for name in ([word] if word in known else word.split(","))]
-    return [name.strip() if name not in known else name for name in names if name.strip()]
-
-
-def _names(rows: Sequence[Mapping[str, Any]], column: str) -> set[str]:
-    """Return the names in a column."""
-    from evenhand.data.fields import name_of  # noqa: PLC0415 - seconds of import
-
-    return {name_of(row.get(column)) for row in rows}
 
 
 def _imported(named: str) -> object:
@@ -310,7 +228,6 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
 
         table = evenhand.run("run.yaml", limit=20)
     """
-    file = RunFile.read(path)
     from evenhand.report.gates import Summary  # noqa: PLC0415 - seconds of import
 
     file = RunFile.read(path)

@@ -20,8 +20,7 @@ from evenhand.cli.jobs import (
 )
 from evenhand.cli.outcome import EXIT_CHECK_FAILED, too_many_unscored
 from evenhand.cli.output import check_out, complain, say
-from evenhand.cli.result_verbs import opened
-from evenhand.cli.run_file import check_outputs, end_job, result_of, rows_of, schema, split_columns, template
+from evenhand.cli.run_file import check_outputs, end_job, result_of, rows_of, schema, template
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 from evenhand.numbers import format_cost
@@ -82,21 +81,11 @@ def _annotator_test(data: str | None, options: AgreementJob) -> int:
     """May the judge stand in for annotators?"""
     from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
-    how: dict[str, Any] = {"epsilon": options.annotator_test, "scoring": options.scoring}
-    how |= options.changed_from_default("cluster_field", "level", "interval")
-    if data is None:
-        raise InvalidInputError("agreement needs DATA, a file of rows or a saved result, which is missing")
-    if options.annotators is not None:
-        if options.votes is not None or options.gold_fields is not None:
-            raise InvalidInputError("--annotators is for a saved result, --votes and --gold-fields for columns")
-        found = alternative_annotator_test(opened(data), annotators=options.annotators, **how)
-    elif options.votes is None or options.gold_fields is None:
-        raise InvalidInputError("name the columns in --votes and --gold-fields, or --annotators for a saved result")
-    else:
-        rows = rows_of(options.model_copy(update={"data": data}))
-        columns = split_columns(rows, options)
-        found = alternative_annotator_test(rows, columns["votes"], columns["gold_fields"], options.criteria, **how)
-    say(found)
+    if data is None or options.votes is None or options.gold_fields is None:
+        raise InvalidInputError("agreement --annotator-test needs DATA, --votes and --gold-fields; one is missing")
+    rows = rows_of(options.model_copy(update={"data": data}))
+    how: Any = options.changed_from_default("cluster_field", "level", "interval") | {"epsilon": options.annotator_test}
+    say(alternative_annotator_test(rows, options.votes, options.gold_fields, options.criteria, **how))
     return 0
 
 
@@ -139,14 +128,14 @@ def run(
     template_name: Annotated[str | None, Parameter(name="--template")] = None,
     print_schema: Annotated[bool, Parameter(name="--schema")] = False,
 ) -> int:
-    """Run an evaluation described in a YAML, TOML or JSON file, or again the one that made a saved result.
+    """Run an evaluation described in a YAML or JSON file, or again the one that made a saved result.
 
     FILE may be followed by options of its verb. A flag counts before the environment (EVENHAND_RUN_MAX_CALLS=20), and
     that before the file. Paths in the file are relative to it. What is in the journal is not paid for again: run the
     same again to go on.
 
     Args:
-        file: A run file (.yaml, .json, .toml), or a saved result.
+        file: A run file (.yaml, .json), or a saved result.
         template_name: Print a run file to start from: NAME, or list for their names.
         print_schema: Print the JSON schema of run files.
     """

@@ -56,7 +56,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -80,7 +80,7 @@ FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 
 _NAME_LENGTH = 40
 _STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
-OwnScale = Literal["binary", "ordinal", "nominal"]
+_OWN_SCALES: Final = ("binary", "ordinal", "nominal")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,8 +309,8 @@ def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] 
 
 
 def _check_scale(scale: object, where: str) -> None:
-    if scale not in (None, *get_args(OwnScale)):
-        raise InvalidCriterionError(f"{where} has the scale {scale!r}. {did_you_mean(scale, get_args(OwnScale))}")
+    if scale not in (None, *_OWN_SCALES):
+        raise InvalidCriterionError(f"{where} has the scale {scale!r}. {did_you_mean(scale, _OWN_SCALES)}")
 
 
 def _options_of(data: object, where: str) -> tuple[Option, ...]:
@@ -381,7 +381,7 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     parts = _unitxt_options(given, where)
     names = {fold_label(part["name"]) for part in parts}
     values = {fold_label(name): value for name, value in _of_options(dict, given, "option_map", names, where).items()}
-    absent = set(map(fold_label, _of_options(list, given, "na_options", names, where)))
+    absent = {fold_label(str(name)) for name in _of_options(list, given, "na_options", names, where)}
     options = []
     for part in parts:
         folded, place = fold_label(part["name"]), f"the option {part['name']!r} of {where}"
@@ -402,7 +402,7 @@ def _of_options(kind: type[Held], given: Mapping[str, Any], name: str, accepted:
     """Return the mapping or list in a field, which names options."""
     held = given.get(name, kind())
     if not isinstance(held, kind):
-        raise InvalidCriterionError(f"{where} has the {name} {briefly(held)}; give a {kind.__name__}")
+        raise InvalidCriterionError(f"{where} has the {name} {briefly(held)}; give the options it is about")
     if unknown := sorted({fold_label(str(each)) for each in held} - set(accepted)):
         raise InvalidCriterionError(
             f"the {name} of {where} names {unknown!r}, which are not among its options. "

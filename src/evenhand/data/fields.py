@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
@@ -20,8 +20,6 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing, without_lone_surrogates
-
-Loaded = TypeVar("Loaded")
 
 
 class LeftOutContextWarning(EvenhandWarning):

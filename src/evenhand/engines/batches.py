@@ -58,7 +58,7 @@ from evenhand.errors import (
 )
 from evenhand.numbers import format_count
 from evenhand.options import option
-from evenhand.votes import Completion, Message
+from evenhand.votes import Completion
 
 MOST_WAITING: Final = 50_000
 """Requests that wait at once, at most: they are in the batches of one wave."""
@@ -457,32 +457,24 @@ class _Awaited:
             self.reply.set_exception(copy(error))  # one error would get the tracebacks of all requests in the batch
 
 
-class BatchJudge:
+class BatchJudge(RemoteJudge):
     """A judge behind a network whose requests travel in batches, on one event loop at a time.
 
-    Its replies are recorded under the same keys as those of the judge that it stands for.
-
-    Attributes:
-        engine: The model, its parameters, and the limits of batches.
-        judge: The judge that it stands for.
+    Its replies are recorded under the same keys as those of a judge that asks one at a time.
     """
 
+    settings: BatchableEngine
     _http: HttpConnection
     _records: BatchRecords
 
     def __init__(self, engine: BatchableEngine) -> None:
-        self.engine = engine
-        self.judge = RemoteJudge(engine)
-        self.judge_id = self.judge.judge_id
-        self.identity = self.judge.identity  # a reply is the same, however it travelled
-        self.data_classification_policy = self.judge.data_classification_policy
-        self.most_reply_tokens = self.judge.most_reply_tokens
-        self.concurrency = MOST_WAITING
+        super().__init__(engine)
+        self.concurrency, self.price_share = MOST_WAITING, engine.batch_price
         self.most_attempts = SUBMISSIONS + REFUSABLE
         self._provider = engine.batch_provider()
-        self._identity = canonical_json(dict(self.judge.identity()))
-        if self.judge.takes_schema is None:
-            self.judge.takes_schema = self._provider.supports_schema
+        self._identity = canonical_json(dict(self.identity()))
+        if self.takes_schema is None:
+            self.takes_schema = self._provider.supports_schema
         self._resources, self._users, self._stopped = AsyncExitStack(), 0, False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[str, _Awaited] = {}
@@ -491,24 +483,12 @@ class BatchJudge:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unbroken: set[asyncio.Task[Any]] = set()  # waited for when the run ends meanwhile
 
-    def __repr__(self) -> str:
-        return f"BatchJudge({self.engine!r})"
-
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for these tokens in a batch."""
-        cost = self.judge.estimated_cost(prompt_tokens, completion_tokens)
-        return None if cost is None else cost * self.engine.batch_price
-
-    def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:
-        """Return a reply with what it cost in a batch."""
-        return self.judge.priced(completion, messages, share=self.engine.batch_price)
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hold a connection for the event loop that runs now, shared by all who enter meanwhile."""
         if not self._users:
             self._loop, self._stopped, self._arrived = asyncio.get_running_loop(), False, asyncio.Event()
-            self._http = await self._resources.enter_async_context(self.engine.connect(self._provider.address))
+            self._http = await self._resources.enter_async_context(self.settings.connect(self._provider.address))
         self._users += 1
         try:
             yield
@@ -551,7 +531,7 @@ class BatchJudge:
                 return await asyncio.shield(waiting.reply)
             except EngineError as error:
                 error.attempts = submissions
-                less = isinstance(error, RejectedRequestError) and self.judge.asks_for_less(
+                less = isinstance(error, RejectedRequestError) and self.asks_for_less(
                     str(error), logprobs=waiting.logprobs, schema=waiting.schema
                 )
                 others = [task for number, (_, task) in self._under_way.items() if number != waiting.batch]
@@ -590,14 +570,14 @@ class BatchJudge:
         self, call: Callable[[], Awaitable[_Reply]], unless: Callable[[EngineError], bool] = lambda _: False
     ) -> _Reply:
         """Return what a call brings, after as many attempts as the engine allows."""
-        for attempt in range(self.engine.max_retries):
+        for attempt in range(self.settings.max_retries):
             try:
                 return await call()
             except TransientEngineError as error:
                 if unless(error):
                     raise
                 wait = error.retry_after if isinstance(error, RateLimitedError) else None
-                await asyncio.sleep(min(self.engine.backoff * 2**attempt if wait is None else wait, LONGEST_PAUSE))
+                await asyncio.sleep(min(self.settings.backoff * 2**attempt if wait is None else wait, LONGEST_PAUSE))
         return await call()
 
     def _placed(self, key: str, request: Request) -> _Awaited:
@@ -623,9 +603,9 @@ class BatchJudge:
             waiting.reply.set_result(recorded)
             return
         waiting.batch = None
-        waiting.schema = bool(self.judge.takes_schema) and waiting.request.response_schema is not None
-        waiting.logprobs = self.judge.logprobs_of(waiting.request)
-        payload = self.judge.payload(waiting.request, schema=waiting.schema)
+        waiting.schema = bool(self.takes_schema) and waiting.request.response_schema is not None
+        waiting.logprobs = self.logprobs_of(waiting.request)
+        payload = self.payload(waiting.request, schema=waiting.schema)
         waiting.line = self._provider.line(waiting.key, payload)
         self._queue.append(waiting)
         self._arrived.set()
@@ -646,7 +626,7 @@ class BatchJudge:
 
     def _fitting(self) -> int:
         """Return the number of requests at the head of the queue that fit into one batch."""
-        provider, engine = self._provider, self.engine
+        provider, engine = self._provider, self.settings
         most = min(engine.batch_requests or provider.most_requests, provider.most_requests)
         left = min(engine.batch_bytes or provider.most_bytes, provider.most_bytes) - 64
         for place, waiting in enumerate(self._queue[:most]):
@@ -705,7 +685,7 @@ class BatchJudge:
 
     async def _end_of(self, record: BatchRecord) -> Standing:
         """Return the state of the batch after it ends; errors while asking may pass, as a day is long."""
-        interval = self.engine.batch_interval
+        interval = self.settings.batch_interval
         while True:
             try:
                 if (standing := await self._provider.look(self._http, record.name)).ended:
@@ -721,7 +701,7 @@ class BatchJudge:
                     cause="batch_unseen",
                 ) from error
             await asyncio.sleep(interval)
-            interval = min(LONGEST_INTERVAL * self.engine.batch_interval, SLOWER * interval)
+            interval = min(LONGEST_INTERVAL * self.settings.batch_interval, SLOWER * interval)
 
     async def _collect(self, record: BatchRecord, standing: Standing) -> None:
         """Record the replies of a batch that has ended, and answer those who wait."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
@@ -178,31 +178,23 @@ _logger = logging.getLogger(__name__)
 class JournalWriter:
     """Writes to a journal for all calls of a run on one event loop: one transaction for all writes of one turn.
 
+    Where the journal fails, the budget is stopped, so that no more calls are made; the replies stay in memory.
+
     Attributes:
         journal: The journal that records replies.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
+    def __init__(self, journal: Journal, budget: Budget) -> None:
+        self.journal, self._budget = journal, budget
         self._trouble: JournalError | None = None
-        self._refused = self._changed = False
+        self._changed = False
         self._unrecorded: list[Row] = []
-        self._stops: list[Callable[[], None]] = []
         self._rows: list[Row] = []
         self._claims: list[str] = []
         self._releases: list[str] = []
         self._handed_over: asyncio.Future[set[str]] | None = None
         self._users = 0
         self._beating: asyncio.Task[None] | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Whether the journal could not be used."""
-        return self._trouble is not None
-
-    def when_stopped(self, stop: Callable[[], None]) -> None:
-        """Call this when the journal cannot be used, so that no more calls are to be made."""
-        self._stops.append(stop)
 
     def get(self, key: str) -> Completion | None:
         """Return the recorded reply, marked as cached.
@@ -214,19 +206,18 @@ class JournalWriter:
             return self.journal.get(key)
         except JournalError as error:
             self._stop(error)
-            raise self._refusal() from error
+            raise BudgetExhaustedError(f"no call is made whose reply could not be recorded: {error}") from error
 
     async def record(self, row: Row) -> None:
         """Put a reply in the journal; the claim on it is gone."""
         self._rows.append(row)
         await asyncio.shield(self._end_of_turn())
 
-    async def claim(self, key: str, budget: Budget) -> Completion | None:
+    async def claim(self, key: str) -> Completion | None:
         """Return the reply that another asker got meanwhile, or None when the key is ours to ask for.
 
         Args:
             key: The key of the request.
-            budget: Ends the waiting for another asker when it is stopped.
 
         Raises:
             BudgetExhaustedError: If the budget was stopped, or the journal cannot be used to record the reply.
@@ -244,11 +235,11 @@ class JournalWriter:
             if ours:
                 return None
             if self._trouble is not None:
-                raise self._refusal()
+                raise BudgetExhaustedError(f"no call is made whose reply could not be recorded: {self._trouble}")
             if (recorded := self.get(key)) is not None:
                 return recorded
             await asyncio.sleep(pause)
-            if budget.stopped:
+            if self._budget.stopped:
                 raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
             pause = min(LATER_LOOK_SECONDS, pause * 1.5)
 
@@ -286,32 +277,24 @@ class JournalWriter:
     def _finish(self) -> JournalError | None:
         """Hand over what is left; return what ended a run before all its calls were made."""
         self._exchange()
+        if self._trouble is None:
+            return None
         kept = "every reply that came is in it"
         try:
             self.journal.exchange(self._unrecorded)  # there may be room again
         except JournalError as error:
             kept = f"{format_count(len(self._unrecorded), 'reply')} that came could not be recorded"
             _logger.warning("%s: %s", kept, error)
-        self._unrecorded = []
-        if self._trouble is None or not self._refused:
-            return None
         return JournalError(
             f"{self._trouble}. No more calls were made; {kept}, and a second run asks only for what is missing. The "
             "votes that were cast are in this error's votes"
         )
 
     def _stop(self, error: JournalError) -> None:
-        """Make no more calls; those on their way are waited for."""
         if self._trouble is None:
             _logger.warning("no new calls are made, and replies on their way are waited for: %s", error)
         self._trouble = self._trouble or error
-        for stop in self._stops:
-            stop()
-
-    def _refusal(self) -> BudgetExhaustedError:
-        """Return the error of a call that is not made."""
-        self._refused = True
-        return BudgetExhaustedError(f"no call is made whose reply could not be recorded: {self._trouble}")
+        self._budget.stop()
 
     async def _beat(self) -> None:
         """Sync the journal, so that a power failure loses no more than the replies since the last beat."""
@@ -384,8 +367,8 @@ class Calls:
         self.budgeted = identity is not None
         self._identity = canonical_json(dict(identity)) if identity is not None else ""
         self._withheld = why_withheld(engine.judge_id, offline=offline) if self.budgeted else None
-        self._writer = JournalWriter(journal) if isinstance(journal, Journal) else journal
-        self._budget = budget if budget is not None else Budget()
+        self._budget = Budget() if budget is None else budget
+        self._writer = JournalWriter(journal, self._budget) if isinstance(journal, Journal) else journal
         limited = self._budget.max_cost is not None and self.budgeted
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
         if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
@@ -411,11 +394,8 @@ class Calls:
         When this ends by an error, the calls that are under way get ``grace`` seconds to bring their replies, which are
         journaled; when it is cancelled, none.
         """
-        stop_sending: Callable[[], None] | None = getattr(self.engine, "stop_sending", None)
-        if stop_sending is not None:
+        if (stop_sending := getattr(self.engine, "stop_sending", None)) is not None:
             self._budget.when_stopped(stop_sending)
-            if self._writer is not None:
-                self._writer.when_stopped(stop_sending)
         writing = nullcontext() if self._writer is None or not self.budgeted else self._writer.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, writing:
@@ -433,8 +413,8 @@ class Calls:
 
     @property
     def failed(self) -> bool:
-        """Whether no further call can succeed: the engine has said so, or the journal cannot be used."""
-        return self._fatal is not None or (self._writer is not None and self._writer.failed)
+        """Whether no further call can succeed, as the engine has said."""
+        return self._fatal is not None
 
     def journaled(self, request: Request) -> Completion | None:
         """Return the journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
@@ -508,7 +488,7 @@ class Calls:
                     del self._replies[next(iter(self._replies))]
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
-            recorded = await writer.claim(key, self._budget)
+            recorded = await writer.claim(key)
             if recorded is not None:
                 return recorded
             try:

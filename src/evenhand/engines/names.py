@@ -19,6 +19,7 @@ from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.remote import RemoteJudge
 from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
@@ -189,7 +190,7 @@ def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object
         if hasattr(engine, "batch_interval"):  # an engine that has batches, or its artifact
             found[place] = engine.changed(batch=batch)
         elif isinstance(engine, BatchJudge):
-            found[place] = engine if batch else engine.judge
+            found[place] = engine if batch else RemoteJudge(engine.settings)
         elif batch:
             given = engines[place]
             name = redact(given) if isinstance(given, str) else type(given).__name__

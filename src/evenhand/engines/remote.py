@@ -307,7 +307,7 @@ class RemoteJudge:
         judge_id: The name given, or the model's.
         concurrency: A quarter more than may be in flight, so that the next request is ready when a reply comes.
         data_classification_policy: The classifications of the data that it may be shown; None for any.
-        estimated_cost: US dollars for tokens of prompts and replies; None if the price is not known.
+        price_share: The cost of a token, as a share of its price.
         most_reply_tokens: The token limit of a reply; None if there is none.
         most_attempts: Requests of one call at most: retries, and without what a server may refuse.
         takes_schema: Whether it is asked for structured output; None until the connection says so.
@@ -318,7 +318,7 @@ class RemoteJudge:
         self.judge_id = settings.name or str(settings.model)
         self.concurrency = math.ceil(settings.max_in_flight * READY_SHARE)
         self.data_classification_policy = settings.data_classification_policy
-        self.estimated_cost = settings.estimated_cost
+        self.price_share = 1.0
         self.most_reply_tokens = settings.most_reply_tokens
         self.most_attempts = 1 + RATE_LIMIT_PATIENCE * settings.max_retries + REFUSABLE
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
@@ -330,7 +330,12 @@ class RemoteJudge:
         self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
     def __repr__(self) -> str:
-        return f"RemoteJudge({self.settings!r})"
+        return f"{type(self).__name__}({self.settings!r})"
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return US dollars for these tokens; None if the price is not known."""
+        cost = self.settings.estimated_cost(prompt_tokens, completion_tokens)
+        return None if cost is None else cost * self.price_share
 
     def identity(self) -> Mapping[str, Any]:
         """Return the server, the model and the sampling parameters."""
@@ -547,7 +552,7 @@ class RemoteJudge:
             }
         return payload
 
-    def priced(self, completion: Completion, messages: Iterable[Message], *, share: float = 1.0) -> Completion:
+    def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:
         """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).
 
         The prices of the settings hold, unless the server says that it cost more. Without them the server's word holds,
@@ -557,7 +562,6 @@ class RemoteJudge:
         Args:
             completion: The reply as it was read.
             messages: The prompt.
-            share: The cost of a token, as a share of its price.
         """
         prompt, prompt_counted = believed_tokens(completion.prompt_tokens, *(each["content"] for each in messages))
         reply, reply_counted = believed_tokens(completion.completion_tokens, completion.text, completion.reasoning)
@@ -568,7 +572,7 @@ class RemoteJudge:
         if settings.has_own_prices or update or not completion.cost:
             cost = settings.estimated_cost(prompt, reply, cached)
             if cost is not None:
-                update["cost"] = max(completion.cost or 0.0, share * cost)
+                update["cost"] = max(completion.cost or 0.0, self.price_share * cost)
         return completion.model_copy(update=update) if update else completion
 
 

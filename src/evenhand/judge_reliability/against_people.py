@@ -8,7 +8,7 @@ correlations.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from types import SimpleNamespace
 from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack
@@ -559,31 +559,50 @@ NOT_GROUPED = Missing("the rows are not grouped: give groups=…")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedRow:
-    """The labels of a judge and of people for one subject.
+class Asked:
+    """One question with its votes, gold labels and properties.
 
     Attributes:
-        instance: The row of the data; rows of one instance belong together.
-        system: The system that wrote it; None for a contest.
-        selected: The option that the verdict selects; None for none.
-        score: The score of the verdict; None for none.
-        gold_label: The option that people chose; None if that is not known.
-        gold_score: Its value, or the number that people gave.
-        cluster: The cluster of the row; None if rows are independent.
+        instance: The row of the data; all questions of a row are of one cluster.
+        verdict: With the votes: of all judges, or of the judge reported; None if a response is missing.
+        label: The category that people chose, see `evenhand.judge_reliability.one_judge.Categories`; None if it is not
+            known.
+        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed.
+        systems: The systems that wrote them, one per length; None if that is not known.
+        cluster: What the row belongs to; None if rows do not depend on each other.
+        selected: The category that the verdict of the result selects; None for none.
+        score: The score in the result; None for none.
     """
 
     instance: int
-    system: str | None
-    selected: int | None
-    score: float | None
-    gold_label: int | None = None
-    gold_score: float | None = None
-    cluster: Hashable = None
+    verdict: Verdict
+    label: int | None = None
+    lengths: tuple[int, ...] | None = None
+    systems: tuple[str, ...] | None = None
+    cluster: str | None = None
+    selected: int | None = None
+    score: float | None = None
 
     @property
     def together(self) -> Hashable:
-        """The cluster, or the row of the data where it is one of its own."""
-        return ("instance", self.instance) if self.cluster is None else self.cluster
+        """The cluster, or the row where it is one of its own: questions that have it in common depend on each other."""
+        return self.instance if self.cluster is None else self.cluster
+
+    @property
+    def draws(self) -> dict[int, dict[tuple[int, ...], Vote]]:
+        """Sample -> order -> vote."""
+        return {sample: {vote.order: vote for vote in own} for sample, own in self._by("sample").items()}
+
+    @property
+    def prompts(self) -> dict[tuple[int, ...], list[Vote]]:
+        """Order -> its draws."""
+        return self._by("order")
+
+    def _by(self, name: str) -> dict[Any, list[Vote]]:
+        found: dict[Any, list[Vote]] = {}
+        for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
+            found.setdefault(getattr(vote, name), []).append(vote)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -646,7 +665,7 @@ class GoldComparison(Comparison, PrintedTables):
 
 
 def compare_with_gold(
-    rows: Sequence[JudgedRow],
+    asked: Sequence[Asked],
     scale: Scale,
     *,
     title: str,
@@ -659,7 +678,7 @@ def compare_with_gold(
     """Compare verdicts with gold labels, or scores with gold numbers.
 
     Args:
-        rows: The judged rows, with gold labels if there are any.
+        asked: The questions, with gold labels if there are any.
         scale: The scale of the options.
         title: The title of the table.
         level: The level of the intervals, with their method; clusters are those of the rows.
@@ -673,14 +692,21 @@ def compare_with_gold(
     Raises:
         InvalidInputError: Gold or groups that do not fit the rows of the data, or gold that is not a number.
     """
+    values = (*scale.values, None)
+    right = [values[-1 if each.label is None else each.label] for each in asked]
     if gold is not None:
-        rows = _with_numbers(rows, gold)
-    kept = [row for row in rows if row.gold_score is not None or row.gold_label is not None]
-    chosen = [row.selected if gold is None else row.score for row in kept]
-    over = IntervalLevel.of(level).over([row.together for row in kept])
+        right = _numbers_of(asked, gold)
+    kept = [
+        (each, number)
+        for each, number in zip(asked, right, strict=True)
+        if number is not None or (gold is None and each.label is not None)
+    ]
+    rows = [each for each, _ in kept]
+    chosen = [row.selected if gold is None else row.score for row in rows]
+    over = IntervalLevel.of(level).over([row.together for row in rows])
     drawn = Drawing(level=over, resamples=resamples, seed=seed)
-    truth, judged = as_array(row.gold_score for row in kept), as_array(row.score for row in kept)
-    instances = [row.instance for row in kept]
+    truth, judged = as_array(number for _, number in kept), as_array(row.score for row in rows)
+    instances = [row.instance for row in rows]
     grouped: list[Hashable] | None = None
     if groups is not None:
         grouped = [_of_row(list(groups), instance, "groups") for instance in instances]
@@ -690,7 +716,7 @@ def compare_with_gold(
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
         title=title,
-        num_clusters=len({row.together for row, choice in zip(kept, chosen, strict=True) if choice is not None}),
+        num_clusters=len({row.together for row, choice in zip(rows, chosen, strict=True) if choice is not None}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
         within_groups=NOT_GROUPED
         if grouped is None
@@ -699,33 +725,31 @@ def compare_with_gold(
         if outside
         else defined(lambda: value_errors(truth, judged, level=over, bounds=scale.bounds)),
         parameters={"level": float(level), "resamples": resamples, "seed": seed},
-        **(_of_labels(kept, scale, **drawn) if gold is None else _without_labels(chosen)),
+        **(_of_labels(rows, scale, **drawn) if gold is None else _without_labels(chosen)),
     )
 
 
-def _with_numbers(
-    rows: Sequence[JudgedRow], gold: Sequence[object] | Mapping[str, Sequence[object]]
-) -> list[JudgedRow]:
-    """Put the numbers of people in place of their labels."""
-    if not isinstance(gold, Mapping) and len({row.instance for row in rows}) < len(rows):
+def _numbers_of(asked: Sequence[Asked], gold: Sequence[object] | Mapping[str, Sequence[object]]) -> list[float | None]:
+    """Return the number that people gave for each question."""
+    if not isinstance(gold, Mapping) and len({each.instance for each in asked}) < len(asked):
         raise InvalidInputError(
             "gold has one number for each row of the data, and these rows were judged several times: name one system "
             "with system=…, or give the numbers of each, gold={system: numbers}"
         )
     columns = {name: list(column) for name, column in (gold if isinstance(gold, Mapping) else {None: gold}).items()}
     found = []
-    for row in rows:
-        name = row.system if isinstance(gold, Mapping) else None
+    for each in asked:
+        name = each.systems[0] if isinstance(gold, Mapping) and each.systems else None
         if name not in columns:
             raise InvalidInputError(f"gold has the numbers of {list(columns)!r}, and not of the system {name!r}")
-        given = _of_row(columns[name], row.instance, "gold")
+        given = _of_row(columns[name], each.instance, "gold")
         number = number_of(given)
         if number is None and not is_abstention(given):
             raise InvalidInputError(
-                f"gold is {given!r} for row {row.instance}, which is not a number; labels are read when judging, from "
+                f"gold is {given!r} for row {each.instance}, which is not a number; labels are read when judging, from "
                 "the column that gold_fields names"
             )
-        found.append(replace(row, gold_label=None, gold_score=number))
+        found.append(number)
     return found
 
 
@@ -737,9 +761,9 @@ def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: AN
     return column[instance]
 
 
-def _of_labels(rows: Sequence[JudgedRow], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
+def _of_labels(rows: Sequence[Asked], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
     """Compute the fields that compare labels."""
-    truth, judged = as_array(row.gold_label for row in rows), as_array(row.selected for row in rows)
+    truth, judged = as_array(row.label for row in rows), as_array(row.selected for row in rows)
     rates = defined(lambda: option_rates(truth, judged, scale.labels, level=drawn["level"]))
     return {
         **compare_labels(truth, judged, scale, **drawn),

@@ -12,18 +12,19 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Final, Literal, NamedTuple, Unpack
+from typing import Final, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
+from evenhand.data.cells import NO_VERDICT
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
+    Asked,
     Comparison,
     Drawing,
-    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
@@ -37,6 +38,7 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
 from evenhand.question import response_label
+from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Line, Remark, known, table_rows
 from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
@@ -56,11 +58,10 @@ from evenhand.statistics.consistency import (
 )
 from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
-from evenhand.statistics.length import VerbositySlope, verbosity_slope
+from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
 
 Mode = Literal["assess", "compare"]
-Order = tuple[int, ...]
 
 FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
 SIDES = ("first", "second")
@@ -72,48 +73,6 @@ _RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FI
 
 NO_LABELS = Missing("no labels of people were given")
 NO_PEOPLE = Missing("no preferences of people were given")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One question with its votes, gold labels and properties.
-
-    Attributes:
-        instance: The row of the data; all questions of a row are of one cluster.
-        verdict: With the votes: of all judges, or of the judge reported; None if a response is missing.
-        label: The category (`Categories`) that people chose; None if it is not known.
-        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed.
-        systems: The systems that wrote them, one per length; None if that is not known.
-        cluster: What the row belongs to; None if rows do not depend on each other.
-    """
-
-    instance: int
-    verdict: Verdict
-    label: int | None = None
-    lengths: tuple[int, ...] | None = None
-    systems: tuple[str, ...] | None = None
-    cluster: str | None = None
-
-    @property
-    def together(self) -> Hashable:
-        """The cluster, or the row where it is one of its own: questions that have it in common depend on each other."""
-        return self.instance if self.cluster is None else self.cluster
-
-    @property
-    def draws(self) -> dict[int, dict[Order, Vote]]:
-        """Sample -> order -> vote."""
-        return {sample: {vote.order: vote for vote in own} for sample, own in self._by("sample").items()}
-
-    @property
-    def prompts(self) -> dict[Order, list[Vote]]:
-        """Order -> its draws."""
-        return self._by("order")
-
-    def _by(self, name: str) -> dict[Any, list[Vote]]:
-        found: dict[Any, list[Vote]] = {}
-        for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
-            found.setdefault(getattr(vote, name), []).append(vote)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,34 +106,46 @@ class Questions:
         return sum(not question.verdict.votes for question in self.asked)
 
 
-def questions_of(
-    results: Results, rules: VoteRules, lengths: Mapping[tuple[int, str], int], *, labelled: bool = False
-) -> list[Questions]:
+def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int, str], int]) -> list[Questions]:
     """Return the questions of a result by criterion, with the labels of people.
 
     Args:
         results: The result.
         rules: The rules by which a judge's own votes become its verdict.
         lengths: (Row, system) -> the characters of the response that was assessed; results of comparisons hold theirs.
-        labelled: Return only questions that people labelled and judges voted on.
     """
     found: dict[str, tuple[Criterion, list[Asked]]] = {}
     for cell, question in zip(results.cells(), results.asked(), strict=True):
-        gold, about, judged = question.gold, cell.about, question.judged
-        if labelled and (gold is None or not cell.votes):
-            continue
+        about, judged = cell.about, question.judged
         criterion = results.criterion if question.compares else results.criterion_of(cell)
-        label = None if gold is None or question.compares else criterion.index_of(gold)
+        chosen = [
+            None if each is None else _category(each, question, criterion)
+            for each in (question.gold, question.selected)
+        ]
         known = [lengths.get((about["instance"], system)) for system in judged]
         if question.compares:
-            label = None if gold is None else judged.index(gold) if gold in judged else NEITHER
             known = [about.get("first_length"), about.get("second_length")]
         characters = tuple(length for length in known if length is not None)
-        own = found.setdefault(criterion.name, (criterion, []))[1]
-        complete = characters if len(characters) == len(known) else None
-        own.append(Asked(about["instance"], question.verdict, label, complete, judged or None, about.get("cluster")))
+        asked = Asked(
+            about["instance"],
+            question.verdict,
+            chosen[0],
+            lengths=characters if len(characters) == len(known) else None,
+            systems=judged or None,
+            cluster=about.get("cluster"),
+            selected=chosen[1],
+            score=question.score,
+        )
+        found.setdefault(criterion.name, (criterion, []))[1].append(asked)
     sides = sides_of(getattr(results, "systems", ()))
     return [Questions(criterion, rules, tuple(asked), sides) for criterion, asked in found.values()]
+
+
+def _category(label: str, question: QuestionAsked, criterion: Criterion) -> int:
+    """Return the category of a label; a comparison is labelled by the system that is better, or as a tie."""
+    if question.compares:
+        return question.judged.index(label) if label in question.judged else NEITHER
+    return criterion.index_of(label)
 
 
 def sides_of(systems: Sequence[str]) -> tuple[str, str]:
@@ -466,9 +437,9 @@ def agreement_of_judges(
     return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
 
 
-def judged_rows(
+def labelled_questions(
     results: Results, system: str | None, criterion: str | None, *, numbers: bool
-) -> tuple[list[JudgedRow], Scale, str]:
+) -> tuple[list[Asked], Scale, str]:
     """Return what judges and people say of each response or contest, the scale, and a title.
 
     The answers to all items of a checklist are on one scale; numbers are compared with its primary score.
@@ -482,37 +453,31 @@ def judged_rows(
     Raises:
         InvalidInputError: No such criterion, or a result without questions that people can answer.
     """
-    checks, names = results.kind == "checklist", list(dict.fromkeys(question.criterion for question in results.asked()))
     scored = results.outcomes()  # refuses results that people could not have given
+    found = questions_of(results, VoteRules(), {})
+    names, checks = [each.criterion.name for each in found], results.kind == "checklist"
     if checks and criterion is not None:
         raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
     if not checks and criterion not in ({None, *names} if len(names) == 1 else names):
         raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
-    rows: list[JudgedRow] = []
-    scale = Scale.of(yes_no_criterion("answers", "", na=True))
-    for cell, question in zip(results.cells(), results.asked(), strict=True):
-        judged, about = question.judged, cell.about
-        if system not in {None, *judged} or not (checks or criterion in {None, question.criterion}):
-            continue
-        if question.compares:
-            scale = Categories(results.criterion, sides_of(getattr(results, "systems", ()))).scale
-            places = {**dict(zip(judged, (FIRST, SECOND), strict=True)), TIE_LABEL: NEITHER}
-        else:
-            scale = scale if checks else Scale.of(results.criterion_of(cell))
-            places = {label: place for place, label in enumerate(scale.labels)}
-        selected, right = (None if label is None else places[label] for label in (question.selected, question.gold))
-        score, gold = question.score, None if right is None else scale.values[right]
-        if checks:
-            score = None if selected is None else scale.values[selected]
-        of_system = None if question.compares or not judged else judged[0]
-        rows.append(JudgedRow(about["instance"], of_system, selected, score, right, gold, about.get("cluster")))
-    if checks and numbers:
-        found = [(each.system, row) for each in scored for row in each.rows if each.part_of is None]
-        of_all = [JudgedRow(row.instance, own, None, row.score, cluster=row.cluster) for own, row in found]
-        rows = [row for row in of_all if system in {None, row.system}]
+    if checks:
+        scale = Scale.of(yes_no_criterion("answers", "", na=True))
+        asked = [each for own in found for each in own.asked]
+        values = (*scale.values, None)
+        asked = [replace(each, score=values[-1 if each.selected is None else each.selected]) for each in asked]
+        if numbers:
+            rows = [(each.system, row) for each in scored for row in each.rows if each.part_of is None]
+            asked = [
+                Asked(row.instance, NO_VERDICT, systems=(own,), cluster=row.cluster, score=row.score)
+                for own, row in rows
+            ]
+    else:
+        (own,) = (each for each in found if criterion in {None, each.criterion.name})
+        scale, asked, names = Categories(own.criterion, own.sides).scale, list(own.asked), [own.criterion.name]
+    asked = [each for each in asked if system in {None, *(each.systems or ())}]
+    systems = dict.fromkeys(name for each in asked for name in each.systems or ())
     judges = results.parameters.get("judges") or results.parameters["votes"]
-    about_rows = [*dict.fromkeys(row.system for row in rows if row.system), criterion or ", ".join(names)]
-    return rows, scale, f"{', '.join(about_rows)}: {', '.join(judges)}"
+    return asked, scale, f"{', '.join((*systems, *([] if checks else names)))}: {', '.join(judges)}"
 
 
 def _share(
@@ -685,15 +650,7 @@ def verbosity(
         ties="davidson" if 0.5 in scores else "half",
         level=IntervalLevel.of(level).over([meeting.together for meeting in meetings]),
     )
-    if found.reason is None:
-        return found
-    decided = [
-        (score == 1.0) == (lengths[0] > lengths[1])
-        for _, score, lengths, *_ in meetings
-        if score in {0.0, 1.0} and lengths[0] != lengths[1]
-    ]
-    often = f"{format_count(sum(decided))} of {format_count(len(decided), 'time')}"
-    return Missing(found.reason + (f"; the longer response wins {often}" if decided and not given_people else ""))
+    return found if found.reason is None else Missing(found.reason)
 
 
 def _meetings(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:

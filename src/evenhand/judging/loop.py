@@ -149,7 +149,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         self.progress = progress or Progress()
         self.budget = budget or Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
         self._max_failure_rate = limits.max_failure_rate
-        turns, most = None if journal is None else JournalWriter(journal), MOST_REPLIES if many else None
+        turns, most = None if journal is None else JournalWriter(journal, self.budget), MOST_REPLIES if many else None
         self._lanes = [
             _Lane(
                 Calls(judge, turns, self.budget, offline=limits.offline, most_replies=most),

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.file_proxy import FileProxy
@@ -33,35 +33,11 @@ _BAR: Final = 24
 Clock = Callable[[], float]
 
 
-class _Screen:
-    """The standard error stream, whose failures are ignored."""
-
-    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - any object that stands there
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with suppress(OSError, ValueError):
-            self._stream.flush()
-
-    def isatty(self) -> bool:
-        with suppress(OSError, ValueError, AttributeError):
-            return bool(self._stream.isatty())
-        return False
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the stream has it
-        return getattr(self._stream, name)
-
-
 def tell(text: str) -> None:
-    """Print a line to the standard error stream, above a bar."""
-    with suppress(OSError, ValueError, AttributeError):  # AttributeError: there is no stream
-        sys.stderr.write(visible(text) + "\n")
-        sys.stderr.flush()
+    """Print a line to the standard error stream, above a bar; a stream that is gone is no failure."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(visible(text), file=sys.stderr, flush=True)  # noqa: T201 - the place where it is done
 
 
 @dataclass(slots=True)
@@ -132,7 +108,7 @@ class Progress:
         while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
             self._marks.popleft()
         since, before = self._marks[0]
-        rate = (self.done - before) / (now - since) if now > since else 0.0
+        rate = (self.done - before) / (now - since) if now > since else 0.0  # of late; 0 while it is unknown
         silent = now - self._moved
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
         parts = [
@@ -148,7 +124,7 @@ class Progress:
         ]
         return ", ".join(filter(None, parts))
 
-    def drawn(self) -> Table:
+    def __rich__(self) -> Table:
         """Return a bar with its text."""
         row = Table.grid(padding=(0, 1, 0, 0))
         bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR)
@@ -169,18 +145,18 @@ def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) 
     if not shown or sys.stderr is None:
         yield progress
         return
-    console = None
-    with suppress(OSError, ValueError, AttributeError):
-        if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):  # a bar that is on the screen already
-            console = Console(file=_Screen(sys.stderr))  # type: ignore[arg-type] # it has what is written to
+    console: Console | None = None
+    with suppress(OSError, ValueError):  # a stream that is gone
+        if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):  # or has a bar already
+            console = Console(stderr=True)
     if console is not None and not console.is_jupyter and not console.is_dumb_terminal:
-        with Live(
-            console=console,
-            get_renderable=progress.drawn,
-            refresh_per_second=4,
-            redirect_stdout=False,  # it may go elsewhere
-        ):
+        live = Live(progress, console=console, refresh_per_second=4, redirect_stdout=False)  # it may go elsewhere
+        live.start()
+        try:
             yield progress
+        finally:
+            with suppress(OSError, ValueError):
+                live.stop()
         return
     progress.line = tell
     try:

@@ -26,7 +26,7 @@ from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
-from evenhand.results.made_by import DIGITS, digest, in_a_row
+from evenhand.results.made_by import DIGITS, NOTHING, digest
 from evenhand.results.notes import LIMITS, Spending
 from evenhand.visible import visible
 from evenhand.votes import Vote
@@ -239,13 +239,8 @@ def fingerprint(
             if text is not None:
                 own = digits.setdefault(name or "response", {}).setdefault(row, set())
                 own.add(digest(text, contexts, digits=DIGITS))
-    return {
-        "judge": digest(*described),
-        "prompts": digest(templates, examples),
-        "shown": {  # where criteria show a row with contexts of their own, digits stand for all of these
-            name: in_a_row(
-                {row: min(own) if len(own) == 1 else digest(sorted(own), digits=DIGITS) for row, own in rows.items()}
-            )
-            for name, rows in digits.items()
-        },
-    }
+    of_system = {}
+    for name, rows in digits.items():  # where criteria show a row with contexts of their own, digits are of all these
+        of_row = {row: min(own) if len(own) == 1 else digest(sorted(own), digits=DIGITS) for row, own in rows.items()}
+        of_system[name] = "".join(of_row.get(row, NOTHING) for row in range(max(of_row) + 1))
+    return {"judge": digest(*described), "prompts": digest(templates, examples), "shown": of_system}

@@ -51,7 +51,7 @@ LAYOUT: Final = 1
 Design = Literal["random", "by_verdict"]
 DESIGNS_OF_DRAWS: Final[Mapping[Design, str]] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
-    "by_verdict": "Rows were drawn at random within what the judge said, rare verdicts more often",
+    "by_verdict": "Rows were drawn at random within the verdicts of the judge, rare ones more often",
 }
 CANNOT_TELL: Final = "I cannot tell"
 """The answer that a sheet adds to the options of a criterion that lacks it."""
@@ -324,7 +324,7 @@ def to_label(
         n: How many rows are drawn for each score: of each system on each criterion, on each rubric or checklist, or of
             each pair of systems. All that is asked about one response stands on one item.
         data: The data that were judged: results do not hold the texts.
-        design: How rows are drawn. ``random``; ``by_verdict``: at random within what the judge said, rare verdicts more
+        design: How rows are drawn. ``random``; ``by_verdict``: at random within verdicts of the judge, rare ones more
             often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
             random.
         seed: The seed of the draw: the same results and seed give the same sheet.
@@ -688,7 +688,7 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
 
 
 def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]]:
-    """Yield the answers of a file that are some, with the place of the option chosen."""
+    """Yield the answers of a file, without empty ones, with the place of the option chosen."""
     where, stem = repr(str(path)), expanded(path).name.split(".")[0]
     problems: list[str] = []
     for answer in _answers(path):

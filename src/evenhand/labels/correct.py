@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
+    format_p_value,
     format_share,
     state_p_value,
 )
@@ -31,7 +32,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, check_level
 from evenhand.statistics.paired_differences import (
-    DifferenceTest,
+    PairedDifference,
     name_of_tests,
     over_one_family,
     paired_differences,
@@ -39,7 +40,7 @@ from evenhand.statistics.paired_differences import (
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
-    "by_verdict": "rows drawn at random within what the judge said of them, such as 30 of each verdict",
+    "by_verdict": "rows drawn at random within the verdicts of the judge, such as 30 of each verdict",
     "probabilities": "rows drawn with a probability of their own, which a column of the labels holds",
 }
 SAVED_AS: Final = (".json", ".csv", ".md", ".html")
@@ -143,7 +144,7 @@ class Corrected:
         labels_saved: How many more labels, drawn at random, would be as informative without the judge.
         worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
         method: The method of the corrected interval.
-        notes: What must be said of it.
+        notes: The notes on the estimate.
     """
 
     system: str
@@ -202,9 +203,9 @@ class CorrectedScores(PrintedTables):
     Attributes:
         scores: One per system and criterion; for a nominal criterion one per option.
         differences: Every two systems on each criterion, as far as both are labelled.
-        design: How the labelled rows were chosen, as was said.
+        design: How the labelled rows were chosen, as stated.
         level: The level of the intervals; that of a difference is higher, so that all hold together.
-        notes: What must be said of the labels.
+        notes: The notes on the labels.
         parameters: Judges, seed, design and what else made it.
     """
 
@@ -236,15 +237,15 @@ class CorrectedScores(PrintedTables):
         if not self.differences:
             return (scores,)
         names = [each.name for each in self.differences if each.distinguishable]
-        said = [f"Distinguishable by what people would say: {'; '.join(names) or 'none'}."]
+        distinguished = [f"Distinguishable by what people would say: {'; '.join(names) or 'none'}."]
         level = next((each.corrected.level for each in self.differences if each.corrected), self.level)
         if len(self.differences) > 1:
-            said.append(
+            distinguished.append(
                 f"Each interval has the level {format_level(level)}, so that all "
                 f"{format_count(len(self.differences))} hold together at {format_level(self.level)} (Bonferroni)."
             )
         title = "Differences of what people would say, paired over the rows"
-        return scores, _table(title, "systems", self.differences, level, notes=said)
+        return scores, _table(title, "systems", self.differences, level, notes=distinguished)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a plain row for each score, and after these for each difference."""
@@ -350,7 +351,7 @@ def correct(
         design: How the labelled rows were chosen. It cannot be seen in the labels, and is never assumed:
 
             - ``random``: drawn at random, each row as likely as any other;
-            - ``by_verdict``: at random within what the judge said of them, such as 30 of each verdict;
+            - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
             - ``probabilities``: each with a probability of its own, which a column of the labels holds.
         level: The level of the intervals; that of the results by default.
         seed: Of draws.
@@ -373,33 +374,35 @@ def correct(
         )
     fields = {"label_field": label_field, "annotator_field": annotator_field, "probability_field": probability_field}
     labels = read_gold(results, gold, **fields)
-    wanted = float(results.parameters["level"]) if level is None else level
-    check_level(wanted)
-    said = checked_design(design, labels)
+    level = float(results.parameters["level"]) if level is None else level
+    check_level(level)
+    chosen = checked_design(design, labels)
     every = [each for pair in paired(results, labels) for each in pair.by_option()]
-    silent = _check_labelled(every, said)
+    silent = _check_labelled(every, chosen)
     own = [each for each in every if each.judge.criterion not in silent]
     left_out = [f"Left out, as no row is labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
-        scores=tuple(Corrected.of(correction(each, said, wanted), each.judge.system, None, *each.what) for each in own),
-        differences=() if results.kind == "winrates" else _differences(own, said, wanted),
-        design=said,
-        level=wanted,
-        notes=(*_notes(labels, own, said, seed), *left_out, *results.outcome_notes),
+        scores=tuple(
+            Corrected.of(correction(each, chosen, level), each.judge.system, None, *each.what) for each in own
+        ),
+        differences=() if results.kind == "winrates" else _differences(own, chosen, level),
+        design=chosen,
+        level=level,
+        notes=(*_notes(labels, own, chosen, seed), *left_out, *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
-            "design": said,
-            "level": wanted,
+            "design": chosen,
+            "level": level,
             "seed": seed,
         },
     )
 
 
 def checked_design(given: object, labels: Labels) -> Design:
-    """Check how the labelled rows are said to have been chosen.
+    """Check the stated design of the labelled rows.
 
     Raises:
-        InvalidInputError: If it is not said, is none, or is not what the labels say.
+        InvalidInputError: If it is missing, is not a design, or is not that of the labels.
     """
     if labels.design is not None and given not in {None, labels.design}:
         raise InvalidInputError(
@@ -409,10 +412,10 @@ def checked_design(given: object, labels: Labels) -> Design:
     for name in DESIGNS:
         if asked == name:
             return name
-    said = "design is not given" if asked is None else f"design is {asked!r}"
+    problem = "design is not given" if asked is None else f"design is {asked!r}"
     meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
     raise InvalidInputError(
-        f"{said}, and the labels do not show how the labelled rows were chosen, on which the correction rests. Say "
+        f"{problem}, and the labels do not show how the labelled rows were chosen, on which the correction rests. Say "
         f"which it was, design=…, in the shell --design. {meant}"
     )
 
@@ -467,7 +470,7 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
 
 def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -> list[str]:
     """Return the notes on the labels."""
-    notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[design]} (design={design!r})."]
+    notes = [f"How the labelled rows were chosen, as stated: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
     if people > 1:
         several = sum(len(given) > 1 for given in labels.by_question.values())
@@ -533,27 +536,6 @@ class GroupScore:
     num_unscored: int = measure("count")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupContrast:
-    """The difference of two systems in one group of rows.
-
-    Attributes:
-        difference: The mean of (the first's score - the second's) over the rows on which both have one; of contests
-            the win rate of the first less that of the second.
-        p_value: Of the test that it is 0, by Holm over all groups, systems and scores; of all rows by Holm over the
-            systems and scores.
-        num_rows: Rows that are compared.
-        num_set_aside: Rows on which only one of the two has a score.
-        test: The test behind the p-value.
-    """
-
-    difference: Interval | Missing = measure("difference")
-    p_value: float | Missing = measure("p_value")
-    num_rows: int = measure("count")
-    num_set_aside: int = measure("count")
-    test: DifferenceTest | None = None
-
-
 ScoreName = tuple[str, str, str]
 """The group, the system, and the criterion of its score."""
 
@@ -579,7 +561,7 @@ class GroupedScores(PrintedTables):
     by: str
     groups: Mapping[str, int]
     scores: Mapping[ScoreName, GroupScore]
-    differences: Mapping[ContrastName, GroupContrast]
+    differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
     notes: tuple[str, ...]
     design: str | None
@@ -602,10 +584,10 @@ class GroupedScores(PrintedTables):
         tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
         how = name_of_tests(each.test for each in self.differences.values())
         contrasts = (
-            Column(f"difference [{level}]", "difference"),
-            Column("p", "p_value"),
-            Column("rows", "num_rows"),
-            Column("set aside", "num_set_aside"),
+            Column(f"difference [{level}]", lambda each: format_interval(each.difference, signed=True)),
+            Column("p", lambda each: format_p_value(each.p_value)),
+            Column("rows", "n_compared"),
+            Column("set aside", "n_set_aside"),
         )
         shown = {(name[0], f"{name[1]} – {name[2]}", name[3]): each for name, each in self.differences.items()}
         return scores, measures_table(
@@ -648,9 +630,8 @@ def by_group(
     names = results.group_of(by)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
-    kept = results.level_over([])
-    over = kept if level is None else replace(kept, level=level)
-    wanted = float(over)
+    over = results.level_over([])
+    over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
     samples = [each for pair in paired(results, labels) for each in pair.by_option()]
@@ -671,9 +652,9 @@ def by_group(
             for sample in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, wanted)),
+        reversals=tuple(_reversals(differences, what, over.level)),
         design=chosen,
-        level=wanted,
+        level=over.level,
         notes=results.outcome_notes,
     )
 
@@ -682,14 +663,9 @@ def _criterion(sample: Paired) -> str:
     return ": ".join(filter(None, sample.what))
 
 
-def _bounds(bounds: tuple[float, float], scores: FloatArray) -> tuple[float, float]:
-    """Return the bounds of the scores, extended to scores that a penalty moves beyond them."""
-    return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
-
-
 def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupScore:
-    judged, bounds = sample.judged, _bounds(sample.bounds, sample.judged)
-    score = mean_intervals(judged, level=over.over(sample.judge.clusters), bounds=bounds)[0] if len(judged) else None
+    judged, level = sample.judged, over.over(sample.judge.clusters)
+    score = mean_intervals(judged, level=level, bounds=sample.bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
     if design is not None:
         none = Missing("no row of the group is labelled")
@@ -705,67 +681,59 @@ def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupS
 
 def _differences_in_groups(
     parts: Mapping[str, Sequence[Paired]], over: IntervalLevel, *, contests: bool
-) -> dict[ContrastName, GroupContrast]:
+) -> dict[ContrastName, PairedDifference]:
     """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
-    found: dict[ContrastName, GroupContrast] = {}
-    none = "no row has both scores"
+    found: dict[ContrastName, PairedDifference] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
-        pairs = [
-            (name, paired_differences(scores, level=over.over(clusters), bounds=_bounds(bounds, scores))[0])
-            for group in family
-            for name, scores, bounds, clusters in _pairs(group, parts[group], contests=contests)
-        ]
-        for (name, _), own in zip(pairs, over_one_family([each for _, each in pairs]), strict=True):
-            found[name] = GroupContrast(
-                difference=known(own.difference, none),
-                p_value=known(own.p_value, none),
-                num_rows=own.n_compared,
-                num_set_aside=own.n_set_aside,
-                test=own.test,
-            )
+        named = [(group, each) for group in family for each in _pairs(parts[group], over, contests=contests)]
+        tested = over_one_family([each for _, each in named])
+        for (group, _), each in zip(named, tested, strict=True):
+            found[group, each.first, each.second, each.score] = each
     return found
 
 
-def _pairs(
-    group: str, samples: Sequence[Paired], *, contests: bool
-) -> Iterator[tuple[ContrastName, FloatArray, tuple[float, float], Sequence[Hashable]]]:
-    """Yield the name of each pair of systems, their scores on the same rows, the bounds of these, and the clusters."""
+def _pairs(samples: Sequence[Paired], over: IntervalLevel, *, contests: bool) -> Iterator[PairedDifference]:
+    """Yield the difference of each pair of systems on the rows that both have; of contests that of their win rates."""
+
+    def difference(one: Paired, second: str, score: str, places: IntArray, theirs: FloatArray) -> PairedDifference:
+        scores = np.column_stack([one.judged[places], theirs])
+        level, systems = over.over([one.judge.clusters[place] for place in places]), (one.judge.system, second)
+        return paired_differences(scores, level=level, bounds=one.bounds, systems=systems, score=score)[0]
+
     for one, other in combinations(samples, 2):
         if not contests and one.what == other.what and one.judge.system != other.judge.system:
             _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
-            scores = np.column_stack([one.judged[ours], other.judged[theirs]])
-            name = (group, one.judge.system, other.judge.system, _criterion(one))
             if len(ours):
-                yield name, scores, one.bounds, [one.judge.clusters[place] for place in ours]
+                yield difference(one, other.judge.system, _criterion(one), ours, other.judged[theirs])
     systems = dict.fromkeys(sample.judge.system for sample in samples)
     for first, second in combinations(systems, 2) if contests else ():
-        for sample in samples:  # one system's win is the other's loss
-            of_both = len(systems) == 2 or sample.judge.criterion == f"against {second}"
-            if sample.judge.system == first and of_both and len(sample.judged):
-                scores = np.column_stack([sample.judged, 1 - sample.judged])
-                yield (group, first, second, "win rate"), scores, (0.0, 1.0), sample.judge.clusters
+        for one in samples:  # one system's win is the other's loss
+            of_both = len(systems) == 2 or one.judge.criterion == f"against {second}"
+            if one.judge.system == first and of_both and len(one.judged):
+                yield difference(one, second, "win rate", np.arange(len(one.judged)), 1 - one.judged)
 
 
-def _reversals(differences: Mapping[ContrastName, GroupContrast], what: str, level: float) -> Iterator[str]:
+def _reversals(differences: Mapping[ContrastName, PairedDifference], what: str, level: float) -> Iterator[str]:
     """Return gains on all rows that are losses in a group, and groups that may differ in sign by chance."""
 
-    def shows(contrast: GroupContrast) -> bool:
-        return not isinstance(contrast.p_value, Missing) and contrast.p_value <= 1 - level
+    def shows(each: PairedDifference) -> bool:
+        return each.p_value is not None and each.p_value <= 1 - level
 
     for (place, *names), whole in differences.items():
-        if place != ALL or isinstance(whole.difference, Missing) or whole.difference.estimate == 0:
+        if place != ALL or whole.difference is None or whole.difference.estimate == 0:
             continue
-        one, other, score = names
-        first, second = (one, other) if whole.difference.estimate > 0 else (other, one)
+        first, second = whole.first, whole.second
+        if whole.difference.estimate < 0:
+            first, second = second, first
         sure = "" if shows(whole) else ", which may be chance"
         size = format_interval(whole.difference, signed=True)
-        ahead = f"On all rows {first} is ahead of {second} on {score} ({size}{sure})"
+        ahead = f"On all rows {first} is ahead of {second} on {whole.score} ({size}{sure})"
         for (group, *own_names), own in differences.items():
-            if group == ALL or own_names != names or isinstance(own.difference, Missing):
+            if group == ALL or own_names != names or own.difference is None:
                 continue
             if own.difference.estimate * whole.difference.estimate < 0:
-                p_value = "" if isinstance(own.p_value, Missing) else f", {state_p_value(own.p_value)}"
-                size = f"({format_interval(own.difference, signed=True)}{p_value}; {one} less {other})"
+                p_value = "" if own.p_value is None else f", {state_p_value(own.p_value)}"
+                size = f"({format_interval(own.difference, signed=True)}{p_value}; {own.first} less {own.second})"
                 where = f"where {what} is {group} it is behind"
                 if shows(own):
                     yield f"{ahead}, and that hides a loss: {where} {size}."

@@ -63,7 +63,7 @@ class Labels:
 
     Attributes:
         entries: One per person and question.
-        design: How what they were asked about was chosen; None if that is to be said.
+        design: How the labelled rows were chosen; None if unknown.
         cannot_tell: Questions that a person was asked, and could not answer.
         parameters: Where they come from: file, seed and fingerprint of the draw.
     """
@@ -396,7 +396,7 @@ class _GoldReader:
         """Find the question that a row of a table names; what it leaves out must be the same for all."""
         asked = self.by_row.get(instance, [])
         parts = {name: str(row[name]) for name in self.names if not is_abstention(row.get(name))}
-        fits = [name for name in asked if all(name[1 + self.names.index(part)] == said for part, said in parts.items())]
+        fits = [name for name in asked if all(name[1 + self.names.index(part)] == own for part, own in parts.items())]
         if not fits and set(self.names) == {"first", "second"} and len(parts) == 2:
             fits = [name for name in asked if set(name[1:]) == set(parts.values())]
         if len(fits) == 1:

@@ -815,7 +815,7 @@ class JudgeMetric(RunFields):
         """Return the scores of one instance, and its votes, unless another score has this name."""
         scores, main = self.instance_scores(intermidate), intermidate.score_name
         if (name := f"{main}_votes") not in scores:
-            lines = [line_of(cell.without(("prompts",))) for cell in intermidate.cells()]
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
             scores[name] = [{key: line[key] for key in line if key != "instance"} for line in lines]
         return InstanceScores(scores, main, self.main_score)
 

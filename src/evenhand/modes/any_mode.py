@@ -21,7 +21,7 @@ from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, vote_row
+from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ class ModeAnalysis(Analysis):
         notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            drawn = any(getattr(each, "overall_spread", None) for each in self.measures.values())
+            drawn = any(getattr(each, "spread", None) for each in self.measures.values())
             caution = spread_caution(self.parameters["grid"]["samples"]) if drawn else None
             return (replace(own, notes=(*own.notes, *([caution] if caution else []), *notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
@@ -232,7 +232,7 @@ class ModeAnalysis(Analysis):
                 **self.mode.record(each.about, each.result),
                 "cluster": each.about.cluster,
             }
-            cast = [vote_row(vote) for own in each.votes for vote in own] if votes else []
+            cast = vote_rows(vote for own in each.votes for vote in own) if votes else []
             yield {**record, "votes": cast} if votes else record
 
     @cached_property

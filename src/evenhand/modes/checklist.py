@@ -248,6 +248,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     kind: ClassVar = "checklist"
     function: ClassVar = "checklist"
+    saved_as: ClassVar = "checklist"
 
     run_defaults: ClassVar = MappingProxyType({"check_positional_bias": False})
 
@@ -339,11 +340,6 @@ class ChecklistMode(Mode[ChecklistResult]):
         named = {"instance": about.instance, "system": system_of(about), "checklist": place}
         for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
             yield {**named, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the checklists."""
@@ -669,7 +665,7 @@ MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
 _MICRO = (
     "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
-    "responses, each of which counts the same (macro)."
+    "responses (macro)."
 )
 _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
@@ -1108,7 +1104,7 @@ def _notes(table: ChecklistAnalysis) -> tuple[str, ...]:
             if report.unanswered
         )
         notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
-    notes.append("All items: the share of yes among all answered items, whatever response they belong to.")
+    notes.append("All items: the share of yes among all answered items of all responses.")
     return (*notes, *early_stop_note(parameters), *baseline_note(parameters["judges"]))
 
 

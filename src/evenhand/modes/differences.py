@@ -112,8 +112,8 @@ def _notes(differences: Sequence[PairedDifference], level: float) -> list[str]:
     notes = []
     if len(significant) < len(differences):
         notes.append(
-            f"{format_count(len(differences) - len(significant))} of {format_count(len(differences))} pairs cannot be "
-            f"told apart at the {format_level(level)} level."
+            f"{format_count(len(differences) - len(significant))} of {format_count(len(differences))} pairs are not "
+            f"distinguishable at the {format_level(level)} level."
         )
     if any(each.n_set_aside for each in differences):
         notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")

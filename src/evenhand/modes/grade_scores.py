@@ -39,7 +39,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, known, measure, measures_table
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
@@ -239,6 +239,7 @@ class GradeMode(ChoiceMode[Runs]):
 
     kind: ClassVar = "grade_scores"
     function: ClassVar = "grade_scores"
+    saved_as: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
@@ -274,11 +275,6 @@ class GradeMode(ChoiceMode[Runs]):
             gradings=gradings,
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
         )
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criterion."""
@@ -757,5 +753,5 @@ class GradeAnalysis(Analysis):
                     "unscored_reason": one.unscored_reason,
                 }
                 if votes:
-                    record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
+                    record["votes"] = vote_rows(vote for vote in each.votes if vote.judge_id == judge)
                 yield record

@@ -110,6 +110,7 @@ class DirectMode(Mode[Verdict]):
 
     kind: ClassVar = "direct"
     function: ClassVar = "judge"
+    saved_as: ClassVar = "judgements"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the one question; none about a response that is missing."""
@@ -130,11 +131,6 @@ class DirectMode(Mode[Verdict]):
         """Give the one cell."""
         del place
         yield judgement_about(about, about.judged.name), votes[0] if votes else ()
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
@@ -280,17 +276,17 @@ class RubricSummary(ReplyMeasures):
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
-        overall_spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
+        spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
             of the scores of single draws.
-        overall_draw_deviation: The standard deviation of the score of one draw, estimated from these.
+        draw_deviation: The standard deviation of the score of one draw, estimated from these.
         criteria: Criterion name -> the summary of its verdicts; empty if responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
     raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
     length_penalty: Interval | Missing = measure("score")
-    overall_spread: Interval | Missing = measure("score")
-    overall_draw_deviation: Interval | Missing = measure("score")
+    spread: Interval | Missing = measure("score", name="overall_spread")
+    draw_deviation: Interval | Missing = measure("score", name="overall_draw_deviation")
     num_instances: int
     num_unscored: int = measure("count")
     num_incomplete: int = measure("count")
@@ -393,7 +389,7 @@ class RubricMode(Mode[RubricResult]):
         return sorted(found, key=lambda cell: [order[name][cell.about[name]] for name in order])
 
     @property
-    def saved_as(self) -> str:
+    def saved_as(self) -> str:  # type: ignore[override] # not of the class alone
         """The kind of the Python function's results."""
         return "mode_results" if self.own_rubrics else "judgements"
 
@@ -415,7 +411,7 @@ class RubricMode(Mode[RubricResult]):
 
     def table(self, measures: Mapping[str, RubricSummary], title: str, level: float) -> TextTable:
         """Return the table of the scores by the rubrics of the rows."""
-        return rubric_table(title, measures, level=level)
+        return scores_table(title, ("system",), {(system,): each for system, each in measures.items()}, level=level)
 
 
 def rubric_as_judged(
@@ -626,8 +622,8 @@ def summarize_rubric(
             weightless or "no response has a score",
         ),
         raw_score=known(raw_score, weightless or "no criterion counts"),
-        overall_spread=known(spread, NOT_REDRAWN),
-        overall_draw_deviation=known(deviation, NOT_REDRAWN),
+        spread=known(spread, NOT_REDRAWN),
+        draw_deviation=known(deviation, NOT_REDRAWN),
         length_penalty=known(penalty, "there is no length penalty"),
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
@@ -750,42 +746,52 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
     )
 
 
-def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: float) -> TextTable:
-    """Return the table of the scores by a rubric, or by rubrics, one row per system."""
-    columns = (
-        score_column("rubric score", scores.values(), level=level, spread="overall_spread"),
+Name = TypeVar("Name", bound=tuple[str, ...])
+
+
+def scores_table(
+    title: str,
+    labels: Sequence[str],
+    scores: Mapping[Name, RubricSummary] | Mapping[Name, ScoreSummary],
+    notes: Iterable[str] = (),
+    *,
+    level: float,
+) -> TextTable:
+    """Return the table of the scores by criteria, or by rubrics.
+
+    Args:
+        title: The title.
+        labels: The headers of the names of the scores.
+        scores: The names of a score -> its summary.
+        notes: Sentences before those on the scores.
+        level: The level of the intervals.
+    """
+    found: dict[Name, Any] = dict(scores)
+    by_rubric = all(isinstance(each, RubricSummary) for each in found.values())
+    columns = [
+        score_column("rubric score" if by_rubric else "score", found.values(), level=level),
         Column("n", "num_instances"),
         Column("clusters", "num_clusters", optional=True),
         Column("no score", "num_unscored"),
         UNSCORED_VOTES,
-        Column("incomplete", "num_incomplete"),
+        *([Column("incomplete", "num_incomplete")] if by_rubric else []),
         Column("NA", "num_na"),
         Column("parse rate", "parse_rate"),
-        Column("length penalty", "length_penalty", optional=True),
+    ]
+    if by_rubric:
+        columns.append(Column("length penalty", "length_penalty", optional=True))
+    else:
+        columns += [Column("flips", "positional_bias"), Column("covered mass", "covered_mass", optional=True)]
+    named = {", ".join(name): each for name, each in found.items()}
+    limits = {name: (each.score_if_unscored_0, each.score_if_unscored_1) for name, each in named.items()}
+    ranges = [f"{name}: {format_range(*ends, digits=3)}" for name, ends in limits.items() if ends[0] != ends[1]]
+    said = (
+        *notes,
+        *spread_note(each.spread for each in found.values()),
+        *unscored_bounds_note({name: each.unscored_bounds for name, each in named.items()}),
+        *([f"Scores if all that is unscored had the lowest or the highest: {'; '.join(ranges)}."] * bool(ranges)),
     )
-    results = {(system,): summary for system, summary in scores.items()}
-    return measures_table(title, ("system",), results, columns, _score_notes(scores), kind="rubric")
-
-
-def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
-    lacking = {
-        system: summary
-        for system, summary in scores.items()
-        if summary.score_if_unscored_0 != summary.score_if_unscored_1
-    }
-    drawn = spread_note(summary.overall_spread for summary in scores.values())
-    if not lacking:
-        return drawn
-    bounds = "; ".join(
-        f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
-        for system, summary in lacking.items()
-    )
-    leading = unscored_bounds_note({system: summary.unscored_bounds for system, summary in scores.items()})
-    return (
-        *drawn,
-        *leading,
-        f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",
-    )
+    return measures_table(title, labels, found, columns, said, kind="rubric" if by_rubric else "scores")
 
 
 @dataclass(frozen=True, slots=True)
@@ -998,7 +1004,7 @@ class JudgementAnalysis(Analysis):
             (system, criterion.name): summarize_criterion(
                 self.columns[system, criterion.name].verdicts,
                 criterion,
-                level=self._level_of(system, criterion.name),
+                level=self._level,
             )
             for criterion in self.criteria
             for system in self.systems
@@ -1067,7 +1073,7 @@ class JudgementAnalysis(Analysis):
                 results,
                 self.rubric,
                 expected=self.rules.scoring == "expected",
-                level=self._level_of(system, self.criteria[0].name),
+                level=self._level,
             )
             for system, results in self.rubric_results.items()
         }
@@ -1080,7 +1086,7 @@ class JudgementAnalysis(Analysis):
             for criterion in self.criteria
         }
         ranges = {criterion.name: criterion.score_range for criterion in self.criteria}
-        return system_differences(scored, self._level_of(self.systems[0], self.criteria[0].name), ranges)
+        return system_differences(scored, self._level, ranges)
 
     @cached_property
     def rubric_differences(self) -> tuple[PairedDifference, ...]:
@@ -1092,9 +1098,7 @@ class JudgementAnalysis(Analysis):
             for system, results in self.rubric_results.items()
         }
         ranges = {self.rubric.name: rubric_range(self.rubric).score}
-        return system_differences(
-            {self.rubric.name: scored}, self._level_of(self.systems[0], self.criteria[0].name), ranges
-        )
+        return system_differences({self.rubric.name: scored}, self._level, ranges)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion, and by the rubric."""
@@ -1182,17 +1186,18 @@ class JudgementAnalysis(Analysis):
             self.rules,
             samples=self.parameters["grid"]["samples"],
             reference=None if all(value is None for value in right) else right,
-            level=self._level_of(system, criterion.name),
+            level=self._level,
             seed=self.parameters["seed"],
         )
 
-    def _level_of(self, system: str, criterion: str) -> IntervalLevel:
-        """Return the level of intervals over the rows of a cell, with their clusters."""
-        return self.level_over(self.columns[system, criterion].clusters)
+    @cached_property
+    def _level(self) -> IntervalLevel:
+        """The level of intervals over the rows, with their clusters; all cells have the same rows."""
+        return self.level_over(self.columns[self.systems[0], self.criteria[0].name].clusters)
 
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
-        return self.columns[system, criterion].gold_agreement(self._level_of(system, criterion))
+        return self.columns[system, criterion].gold_agreement(self._level)
 
     def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules.
@@ -1214,41 +1219,35 @@ class JudgementAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
         panels = [(cell, report) for cell, report in self._panels.items() if report is not None]
-        level = self.parameters["level"]
-        by_rubric = (
-            {}
-            if self.rubric is None
-            else {self.rubric.name: best_system({system: each.score for system, each in self.rubric_scores.items()})}
-        )
-        by_criterion = {
-            criterion.name: best_system(
-                {system: self.summaries[system, criterion.name].score for system in self.systems}
-            )
-            for criterion in self.criteria
+        level, of_rubric = self.parameters["level"], []
+        scores = {cell: each.score for cell, each in self.summaries.items()}
+        if self.rubric is not None:
+            name, found = self.rubric.name, {(system,): each for system, each in self.rubric_scores.items()}
+            of_rubric = [scores_table(f"Rubric {name}", ("system",), found, level=level)]
+            scores |= {(system, name): each.score for (system,), each in found.items()}
+        best = {
+            name: best_system({system: scores[system, name] for system in self.systems})
+            for name in dict.fromkeys(name for _, name in scores)
         }
         return (
-            *([rubric_table(f"Rubric {self.rubric.name}", self.rubric_scores, level=level)] if self.rubric else []),
-            *differences_tables(self.rubric_differences, by_rubric, level=level, kind="rubric-differences"),
+            *of_rubric,
+            *differences_tables(self.rubric_differences, best, level=level, kind="rubric-differences"),
             self.text_table(),
-            *differences_tables(self.differences, by_criterion, level=level),
+            *differences_tables(self.differences, best, level=level),
             *panel_tables(panels, level=level),
         )
 
     def text_table(self) -> TextTable:
         """Return the table of the criteria's summaries."""
-        columns = (
-            score_column("score", self.summaries.values(), level=self.parameters["level"]),
-            Column("n", "num_instances"),
-            Column("clusters", "num_clusters", optional=True),
-            Column("no score", "num_unscored"),
-            UNSCORED_VOTES,
-            Column("NA", "num_na"),
-            Column("parse rate", "parse_rate"),
-            Column("flips", "positional_bias"),
-            Column("covered mass", "covered_mass", optional=True),
+        judges = self.parameters["judges"]
+        notes = (
+            *unscored_note(self.unscored_counts),
+            *readings_note(summary.readings for summary in self.summaries.values()),
+            *early_stop_note(self.parameters),
+            *baseline_note(judges),
         )
-        title = f"Direct assessment by {', '.join(self.parameters['judges'])}"
-        table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes(), kind="scores")
+        title, labels = f"Direct assessment by {', '.join(judges)}", ("system", "criterion")
+        table = scores_table(title, labels, self.summaries, notes, level=self.parameters["level"])
         if all((each.gold < 0).all() for each in self.columns.values()):
             return table
         return table.with_column(
@@ -1289,26 +1288,6 @@ class JudgementAnalysis(Analysis):
         for row, each in zip(self.records(), self.entries, strict=True):
             mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
             yield {**row, **told_for_measures(each.verdict, mass)}
-
-    def _notes(self) -> tuple[str, ...]:
-        notes = [
-            *unscored_note(self.unscored_counts),
-            *readings_note(summary.readings for summary in self.summaries.values()),
-        ]
-        if any(summary.num_unscored for summary in self.summaries.values()):
-            bounds = "; ".join(
-                f"{system}, {criterion}: "
-                f"{format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
-                for (system, criterion), summary in self.summaries.items()
-                if summary.num_unscored
-            )
-            notes.append(f"Scores if every instance without a score had the lowest or the highest: {bounds}.")
-        notes += early_stop_note(self.parameters)
-        notes += spread_note(summary.spread for summary in self.summaries.values())
-        notes += unscored_bounds_note(
-            {f"{system}, {criterion}": each.unscored_bounds for (system, criterion), each in self.summaries.items()}
-        )
-        return (*notes, *baseline_note(self.parameters["judges"]))
 
 
 def _question(item: Judgement) -> QuestionName:

@@ -181,6 +181,9 @@ class Mode(ABC, Generic[Result]):
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
 
+    saved_as: ClassVar[str] = "mode_results"
+    """The kind of its results in saved files."""
+
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
@@ -269,11 +272,6 @@ class Mode(ABC, Generic[Result]):
             level: The level of the intervals.
         """
         return None
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of its results in saved files."""
-        return "mode_results"
 
     def run_parameters(self) -> dict[str, Any]:
         """Return the options of the run that a result depends on, as plain JSON."""

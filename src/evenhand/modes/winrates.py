@@ -75,10 +75,19 @@ from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
 from evenhand.scoring import VoteMeasures, readings_note, vote_measures
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.consistency import PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, bounds_between, cluster_sums, mean_leads
+from evenhand.statistics.intervals import (
+    ConfidenceSequence,
+    IntervalLevel,
+    Level,
+    UnscoredBounds,
+    bounds_between,
+    cluster_sums,
+    hedged,
+    mean_leads,
+    p_value_of,
+)
 from evenhand.statistics.paired_differences import DifferenceTest, PairComparison, holm
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
@@ -133,6 +142,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     kind: ClassVar = "winrates"
     compares_two: ClassVar = True
     function: ClassVar = "winrates"
+    saved_as: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return a question for each pair with both responses."""
@@ -160,11 +170,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """Judge the pairs of the design, and return the votes on each contest."""
         held = zip(subjects, self.judge(subjects, judges), places, strict=True)
         return [Cell(about, tuple(votes)) for each in held for about, votes in self.cells(*each)]
-
-    @property
-    def saved_as(self) -> str:
-        """The kind of the Python function's results."""
-        return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""
@@ -811,11 +816,6 @@ class WinrateAnalysis(Analysis):
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
-        """Return the pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
-        return frozenset(pair for pair in theirs - own if pair[::-1] in own)
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
@@ -1092,20 +1092,17 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
     if not table.ranking.anytime:
         return
     if table.parameters.get("stop"):
-        known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
-        after = [one.prompts for one in known if one.decided]
-        prompts = " to ".join(format_count(each) for each in sorted({min(after), max(after)})) if after else ""
-        decided = f"Decided after {prompts}"
-        if not after:
-            decided = f"Not decided after {format_count(asked)}"
-        elif len(known) > 1:
-            decided = f"{_of_all(len(after), len(known), 'pair')} decided, after {prompts}"
-        rest = f"; the other {format_count(total - asked)} were not asked" if asked < total else ""
+        known = table.decisions.values()
+        after = sorted(one.prompts for one in known if one.decided)
+        decided = f"{_of_all(len(after), len(known), 'pair')} decided"
+        if after:
+            first, last = format_count(after[0]), format_count(after[-1], "prompt")
+            decided += f", after {last if after[0] == after[-1] else f'{first} to {last}'}"
         leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
         yield (
-            f"{decided} of {format_count(total, 'prompt')} in a random order{rest}. That any pair of equal systems is "
-            f"ever decided has a probability of {format_percent(1 - table.parameters['level'])} at most, over all "
-            f"looks and pairs.{leans}"
+            f"{decided}; {_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any "
+            f"pair of equal systems is ever decided has a probability of "
+            f"{format_percent(1 - table.parameters['level'])} at most, over all looks and pairs.{leans}"
         )
     yield (
         "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
@@ -1128,9 +1125,9 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     how = "Holm" if ranking.balanced else "Holm, strengths"
     alike = "; ".join(", ".join(group) for group in ranking.groups if len(group) > 1)
     if alike:
-        yield f"Cannot be told apart at the {level} level ({how}): {alike}."
+        yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
-        yield f"All systems can be told apart at the {level} level ({how})."
+        yield f"All systems are distinguishable at the {level} level ({how})."
     if cycles.triples:
         found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
         prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"

@@ -221,7 +221,7 @@ def _answers(results: Sequence[Results | RunComparison]) -> list[str]:
 def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
-        said = []
+        sentences = []
         for (name, of), each in findings.items():
             if name.endswith(".change"):
                 what = f"{name.removesuffix('.change')}{' of ' * bool(of)}{', '.join(of)}"
@@ -229,8 +229,8 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
                 change = replace(each, p_value=p_value if isinstance(p_value, float) else None)
                 rose = getattr(each.value, "estimate", 0.0) > 0
                 leads = f"{what} {'rose' if rose else 'fell'} by "
-                said.append(_state(change, leads, "change", f" in {what}", results.level))
-        yield from sorted(said, key=lambda sentence: sentence.startswith("No "))
+                sentences.append(_state(change, leads, "change", f" in {what}", results.level))
+        yield from sorted(sentences, key=lambda sentence: sentence.startswith("No "))
         return
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]

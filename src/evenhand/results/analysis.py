@@ -19,7 +19,7 @@ from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts
 from evenhand.results.render import TextTable
 from evenhand.results.saved import InMemory, Stored
-from evenhand.results.vote_columns import Cell, VoteColumns, vote_row
+from evenhand.results.vote_columns import Cell, VoteColumns, vote_rows
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
@@ -222,10 +222,6 @@ class Analysis:
         """Give further records that are compared, such as the items of a checklist that all rows share."""
         return iter(())
 
-    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:  # noqa: ARG002 - of contests
-        """Return the names of questions of other results that have the reverse order here."""
-        return frozenset()
-
     def by_people(self) -> dict[str, Any]:
         """Return the header for the same questions, each with one label of people."""
         grid = {**self.parameters.get("grid", {}), "samples": 1}
@@ -302,8 +298,7 @@ class Analysis:
 
 def with_votes(record: dict[str, Any], verdicts: Iterable[Verdict], *, votes: bool) -> dict[str, Any]:
     """Return a record, with the votes of these verdicts if asked for."""
-    cast = [vote_row(vote) for verdict in verdicts for vote in verdict.votes] if votes else []
-    return {**record, "votes": cast} if votes else record
+    return {**record, "votes": vote_rows(vote for each in verdicts for vote in each.votes)} if votes else record
 
 
 def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:

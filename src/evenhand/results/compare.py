@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -286,22 +286,14 @@ def compare(
     return RunComparison(groups, found, float(level_over(())))
 
 
-def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()) -> list[Row]:
+def at_places(rows: Iterable[Row], place: Mapping[int, int]) -> list[Row]:
     """Return the rows of another result, each with the index that its row has in the first.
 
     Args:
         rows: The rows of the other result.
         place: Index there -> index in the first.
-        turned: The contests that stand in the first the other way round, by their two systems.
     """
-    found = []
-    for given in rows:
-        row = {**given, "instance": place[given["instance"]]} if "instance" in given else given
-        if (row.get("first"), row.get("second")) in turned:
-            score = None if row["score"] is None else 1 - row["score"]
-            row = {**row, "first": row["second"], "second": row["first"], "score": score}
-        found.append(row)
-    return found
+    return [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
 
 
 def verdict_changes(

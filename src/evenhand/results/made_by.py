@@ -80,11 +80,6 @@ def digest(*parts: object, digits: int = 12) -> str:
     return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=digits // 2).hexdigest()
 
 
-def in_a_row(rows: Mapping[int, str]) -> str:
-    """Join the digits of the rows, one after the other."""
-    return "".join(rows.get(row, NOTHING) for row in range(max(rows) + 1))
-
-
 @dataclass(frozen=True)
 class Fingerprint:
     """The judges, prompts, criteria and options that made a result.
@@ -227,7 +222,7 @@ DEMO: Final = "demo"
 PATHS: Final = frozenset({"data", "journal", "examples", "out", "report", "tables", "run_file", "stream_to", "gold"})
 """The options that name a file; ``labels`` has such options too."""
 
-REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
+REFERENCES: Final = frozenset({"criteria", "checklist"})
 """The options that may name a file."""
 
 NOT_KEPT: Final = ("dry_run", "progress")
@@ -325,8 +320,6 @@ def _with_paths(run: Mapping[str, Any], folder: Path, change: Callable[[str, str
             or (name == "data" and (is_opened(Path(value)) or (value == DEMO and not (folder / value).exists())))
         ):
             found[name] = change(name, value)
-    if isinstance(found.get("labels"), Mapping):
-        found["labels"] = _with_paths(found["labels"], folder, change)
     return found
 
 

@@ -171,19 +171,17 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
     if isinstance(value, Mapping):
         total = sum(value.values()) if declared.shares else 1
         for key, entry in value.items():
-            yield from _entries(_joined(name, str(key)), entry / total if declared.shares else entry, declared)
+            yield from _entries(
+                f"{name}_{key}" if name else str(key), entry / total if declared.shares else entry, declared
+            )
     elif isinstance(value, Usage):
         for part, amount in _consumed(value).items():
             yield Measure(part, (), amount, "money" if part == "cost" else "count")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
-            yield dataclasses.replace(inner, name=_joined(name, inner.name))
+            yield dataclasses.replace(inner, name="_".join(filter(None, (name, inner.name))))
     else:
         yield Measure(name, (), value, declared.kind, always=declared.always)
-
-
-def _joined(*names: str) -> str:
-    return "_".join(filter(None, names))
 
 
 def _consumed(usage: Usage) -> dict[str, float]:
@@ -210,7 +208,7 @@ def scores_of(
     """
     scores: dict[str, float] = {}
     for each in measures_of(result, only):
-        scores |= score_entries(_joined(prefix, each.name), each, with_intervals=with_intervals)
+        scores |= score_entries("_".join(filter(None, (prefix, each.name))), each, with_intervals=with_intervals)
     return scores
 
 
@@ -226,7 +224,7 @@ def names_of(result: type, prefix: str = "", only: Collection[str] | None = None
     for field in dataclasses.fields(result):
         if (own := field.metadata.get(_DECLARED)) is None or (only is not None and field.name not in only):
             continue
-        name = _joined(prefix, field.name if own.name is None else own.name)
+        name = "_".join(filter(None, (prefix, field.name if own.name is None else own.name)))
         kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if isinstance(kind, type)]
         if Usage in kinds:
             yield from _consumed(Usage(cost=0.0))
@@ -307,18 +305,17 @@ class Column:
         return format_value(value, declared.kind if declared else "count")
 
 
-def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
+def score_column(name: str, results: Iterable[Any], *, level: float) -> Column:
     """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
         name: The name of the score, which heads the column.
         results: The results that are shown.
         level: The level of the intervals.
-        spread: The field that holds the spread.
     """
-    drawn = any(getattr(each, spread) for each in results)
+    drawn = any(each.spread for each in results)
     header = f"{name} ± spread [{format_level(level)}]" if drawn else f"{name} [{format_level(level)}]"
-    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, getattr(each, spread)))
+    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, each.spread))
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds

@@ -7,10 +7,10 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -136,11 +136,7 @@ class Results(PrintedTables):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry: its names and its outcome, with the votes inside if asked for."""
-        return self._with_ids(row for part in self.analysis.parts() for row in part.records(votes=votes))
-
-    def _with_ids(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for row in rows:
-            yield named_row(row, self.analysis.ids) if self.analysis.ids and "instance" in row else row
+        return (self._with_id(row) for part in self.analysis.parts() for row in part.records(votes=votes))
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict, in the order of :meth:`cells`."""
@@ -360,12 +356,19 @@ class Results(PrintedTables):
         models = {reply.model for reply in replies if reply and reply.model}
         return Fingerprint.of(self.header, self.parameters, models)
 
-    def named_cells(self) -> Iterator[Cell]:
-        """Give the cells, with the id of the row if rows have ids of their own."""
-        return (cell._replace(about=self._with_id(cell.about)) for cell in self.cells())
+    def named_cells(self, *, verdicts: bool = False) -> Iterator[Cell]:
+        """Give the cells, with the id of the row if rows have ids of their own; where asked for, with verdicts."""
+        for part in self.analysis.parts():
+            rows = part.verdict_rows() if verdicts and self.analyse.has_verdicts else repeat(None)
+            for cell, row in zip(part.stored.cells(), rows, strict=False):
+                named = cell._replace(about=self._with_id(cell.about))
+                yield named if row is None else named.telling(row)
 
-    def _with_id(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        return named_row(about, self.analysis.ids) if self.analysis.ids else dict(about)
+    def _with_id(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row with the id of its row of the data next to the index."""
+        if not self.analysis.ids or "instance" not in row:
+            return dict(row)
+        return {"instance": row["instance"], "id": self.analysis.ids[row["instance"]], **row}
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
@@ -451,7 +454,7 @@ class Results(PrintedTables):
                 f"results that hold {self.analysis.holds} cannot be compared with those that hold "
                 f"{other.analysis.holds}: give two of one kind, with scores of rows"
             )
-        place, turned = self.places_of(other), self.analysis.turned_in(other.abouts())
+        place = self.places_of(other)
         clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
         how: dict[str, Any] = {
             "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
@@ -461,7 +464,7 @@ class Results(PrintedTables):
         }
         found = compare(
             list(self.records()),
-            at_places(other.records(), place, turned),
+            at_places(other.records(), place),
             by=self.analyse.rows_by or self.analysis.names,
             columns=self.analyse.compared,
             **how,
@@ -471,7 +474,7 @@ class Results(PrintedTables):
             by = ("instance", "system", "item")
             found = replace(found, items=compare(items, others, by=by, columns=("score", "selected"), **how).groups)
         before = self._asked_by_name({row: row for row in place.values()})
-        after = other._asked_by_name(place, turned)
+        after = other._asked_by_name(place)
         changes, answered = verdict_changes(
             (
                 self.analysis.row_name(name[0]),
@@ -483,7 +486,7 @@ class Results(PrintedTables):
             for name, (question, width) in before.items()
             if name in after
         )
-        notes, changed = self._notes_on(other, place, turned)
+        notes, changed = self._notes_on(other, place)
         return replace(found, notes=notes, changed=changed, changes=changes, n_questions=answered)
 
     def places_of(self, other: Results) -> dict[int, int]:
@@ -505,40 +508,28 @@ class Results(PrintedTables):
             )
         return {row: known.get(name, max(own) + 1 + row) for row, name in others.items()}
 
-    def _asked_by_name(
-        self, place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()
-    ) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+    def _asked_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
         """Name of a question, its row by a place in another result -> what was asked, the width of its scores."""
         found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
         for cell, asked in self._asked_cells():
             if asked.selected is not None and cell.about["instance"] in place:
                 low, high = (0.0, 1.0) if asked.compares else self.analysis.criterion_of(cell).score_range
                 row, *names = self.analysis.question_name(cell)
-                if tuple(names) in turned:
-                    score = None if asked.score is None else 1 - asked.score
-                    found[place[row], *reversed(names)] = (replace(asked, score=score), high - low)
-                else:
-                    found[place[row], *names] = (asked, high - low)
+                found[place[row], *names] = (asked, high - low)
         return found
 
-    def _notes_on(
-        self, other: Results, place: Mapping[int, int], turned: Collection[tuple[str, ...]]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _notes_on(self, other: Results, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return notes on how both were made, on the rows that both hold; and what changed, in short.
 
         If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
         """
-        named = {self.analysis.question_name(Cell(dict(about), ())): None for about in self.abouts()}
-        shared = {}
-        for row, *names in (other.analysis.question_name(Cell(dict(about), ())) for about in other.abouts()):
-            if tuple(names) in turned:
-                names.reverse()
-            if (place[row], *names) in named:
-                shared[place[row], *names] = (place[row], row, names)
-        notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared.values())
+        named = {self.analysis.question_name(Cell(dict(about), ())) for about in self.abouts()}
+        others = (other.analysis.question_name(Cell(dict(about), ())) for about in other.abouts())
+        shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
+        notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared)
         if notes and notes[-1].startswith(CONFOUNDED):
             warnings.warn(notes[-1], ConfoundedComparisonWarning, stacklevel=3)
-        moved = any(one != two for one, two, _ in shared.values())
+        moved = any(one != two for one, two, _ in shared)
         joined = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
         outcome_notes = dict.fromkeys((*self.analysis.outcome_notes, *other.analysis.outcome_notes))
         return (*joined, *notes, *outcome_notes), changed
@@ -547,8 +538,8 @@ class Results(PrintedTables):
         """Return a data frame with one row per entry, without the votes; for checklists with one row per item."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        rows = (row for part in self.analysis.parts() for row in part.flat_records())
-        return pd.DataFrame.from_records(list(self._with_ids(rows)))
+        rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
+        return pd.DataFrame.from_records(list(rows))
 
     def to_dataset(self) -> datasets.Dataset:
         """Return a Hugging Face data set with one row per entry, its votes inside."""
@@ -609,18 +600,10 @@ class Results(PrintedTables):
         header |= self.header
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
-        cells = (cell.moved(first).without(leave_out) for cell in self._cells_with_verdicts())
+        cells = (cell.moved(first).without(leave_out) for cell in self.named_cells(verdicts=True))
         schema = self.stored.schema()
         rows = None if schema is None else len(self.stored)
         write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
-
-    def _cells_with_verdicts(self) -> Iterator[Cell]:
-        if not self.analyse.has_verdicts:
-            yield from self.named_cells()
-            return
-        for part in self.analysis.parts():
-            for cell, row in zip(part.stored.cells(), part.verdict_rows(), strict=True):
-                yield cell._replace(about=self._with_id(cell.about)).telling(row)
 
     def reopened(self, path: str | Path) -> Self:
         """Read a result of the same kind from a file or a folder of parts."""
@@ -650,8 +633,3 @@ class Results(PrintedTables):
             if run := header.get("run"):
                 found = replace(found, run_file=absolute(run, place if place.is_dir() else place.parent))
             return found
-
-
-def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """Return a row with the id of its row of the data next to the index."""
-    return {"instance": row["instance"], "id": ids[row["instance"]], **row}

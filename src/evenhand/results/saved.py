@@ -103,9 +103,10 @@ def write(
             writer.write_table(each)
 
 
-def line_of(cell: Cell) -> dict[str, Any]:
-    """Return a cell as plain JSON, with its votes inside."""
-    votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
+def line_of(cell: Cell, *, prompts: bool = True) -> dict[str, Any]:
+    """Return a cell as plain JSON, with its votes inside, with or without the prompts that were sent."""
+    left_out = None if prompts else {"prompts"}
+    votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=left_out) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 

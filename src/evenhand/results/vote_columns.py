@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import accumulate, chain, groupby
-from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
 
@@ -128,53 +127,28 @@ def plain_vote(vote: Vote) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class VoteField:
-    """A field of a vote, or of what a vote holds, as a column.
+    """A field of a vote, or of a part of a vote, as a column.
 
     Attributes:
         name: The name of the column.
         type: The type of its values, as Arrow names it; ``[]`` behind it makes lists.
-        part: The field of the vote that holds it; empty for the vote itself.
-        attribute: Its name there; that of the column by default.
+        path: Where the vote holds it, such as ``completion.text``; by default the vote's field of this name.
         write: The function that makes the column's value of one that is not None, where they differ.
         read: The function that makes the field of the column's value, where they differ.
     """
 
     name: str
     type: str
-    part: str = ""
-    attribute: str = ""
+    path: str = ""
     write: Callable[[Any], Any] | None = None
     read: Callable[[Any], Any] | None = None
 
-    @property
-    def field(self) -> str:
-        """Its name in the vote, or in the part."""
-        return self.attribute or self.name
-
-    def getter(self) -> Callable[[Vote], Any]:
-        """Return a function that gives the column's value for a vote."""
-        get = attrgetter(f"{self.part}.{self.field}" if self.part else self.field)
-        write = self.write
-        if self.part in {"", "usage"} and write is None:
-            return get
-
-        def written(vote: Vote) -> Any:  # noqa: ANN401 - as above
-            value = None if self.part and getattr(vote, self.part) is None else get(vote)
-            return value if value is None or write is None else write(value)
-
-        return written
-
-
-def _written_logprobs(logprobs: Iterable[TokenLogprob]) -> str:
-    return json.dumps([each.model_dump() for each in logprobs])
-
-
-def _read_logprobs(written: str) -> tuple[TokenLogprob, ...]:
-    return tuple(map(TokenLogprob.model_validate, json.loads(written)))
-
-
-def _written_prompts(prompts: Prompts) -> str:
-    return prompts.as_json().decode()
+    def values(self, votes: Iterable[Vote | None]) -> list[Any]:
+        """Return the column of some votes; None stands for no vote."""
+        held: Iterable[Any] = votes
+        for name in (self.path or self.name).split("."):
+            held = [None if each is None else getattr(each, name) for each in held]
+        return [None if each is None else self.write(each) for each in held] if self.write else list(held)
 
 
 def _read_prompts(written: str) -> Prompts:
@@ -196,37 +170,43 @@ SHOWN: Final = (
     VoteField("error", "string"),
     VoteField("weight", "float64"),
     VoteField("reasks", "int64"),
-    VoteField("match_kind", "string", "match", "kind"),
-    VoteField("reply", "string", "completion", "text"),
-    VoteField("finish_reason", "string", "completion"),
-    VoteField("calls", "int64", "usage"),
-    VoteField("prompt_tokens", "int64", "usage"),
-    VoteField("completion_tokens", "int64", "usage"),
-    VoteField("cost", "float64", "usage"),
+    VoteField("match_kind", "string", "match.kind"),
+    VoteField("reply", "string", "completion.text"),
+    VoteField("finish_reason", "string", "completion.finish_reason"),
+    VoteField("calls", "int64", "usage.calls"),
+    VoteField("prompt_tokens", "int64", "usage.prompt_tokens"),
+    VoteField("completion_tokens", "int64", "usage.completion_tokens"),
+    VoteField("cost", "float64", "usage.cost"),
     VoteField("draws_planned", "int64"),
 )
 """The columns that records show."""
 
 FIELDS: Final = (
     *SHOWN,
-    VoteField("model", "string", "completion"),
-    VoteField("reasoning", "string", "completion"),
-    VoteField("cached_calls", "int64", "usage", "cached"),
-    VoteField("requests", "int64", "usage"),
-    VoteField("lost_requests", "int64", "usage", "lost"),
-    VoteField("unreported_replies", "int64", "usage", "unreported"),
-    VoteField("cost_at_risk", "float64", "usage", "at_risk"),
-    VoteField("cached_tokens", "int64", "usage"),
+    VoteField("model", "string", "completion.model"),
+    VoteField("reasoning", "string", "completion.reasoning"),
+    VoteField("cached_calls", "int64", "usage.cached"),
+    VoteField("requests", "int64", "usage.requests"),
+    VoteField("lost_requests", "int64", "usage.lost"),
+    VoteField("unreported_replies", "int64", "usage.unreported"),
+    VoteField("cost_at_risk", "float64", "usage.at_risk"),
+    VoteField("cached_tokens", "int64", "usage.cached_tokens"),
     VoteField("replied", "bool"),
-    VoteField("reply_prompt_tokens", "int64", "completion", "prompt_tokens"),
-    VoteField("reply_completion_tokens", "int64", "completion", "completion_tokens"),
-    VoteField("reply_cached_tokens", "int64", "completion", "cached_tokens"),
-    VoteField("reply_cost", "float64", "completion", "cost"),
-    VoteField("reply_cached", "bool", "completion", "cached"),
-    VoteField("reply_logprobs", "string", "completion", "logprobs", _written_logprobs, _read_logprobs),
-    VoteField("match_index", "int64", "match", "index"),
-    VoteField("match_reason", "string", "match", "reason"),
-    VoteField(PROMPTS, "string", write=_written_prompts, read=_read_prompts),
+    VoteField("reply_prompt_tokens", "int64", "completion.prompt_tokens"),
+    VoteField("reply_completion_tokens", "int64", "completion.completion_tokens"),
+    VoteField("reply_cached_tokens", "int64", "completion.cached_tokens"),
+    VoteField("reply_cost", "float64", "completion.cost"),
+    VoteField("reply_cached", "bool", "completion.cached"),
+    VoteField(
+        "reply_logprobs",
+        "string",
+        "completion.logprobs",
+        lambda logprobs: json.dumps([each.model_dump() for each in logprobs]),
+        lambda written: tuple(map(TokenLogprob.model_validate, json.loads(written))),
+    ),
+    VoteField("match_index", "int64", "match.index"),
+    VoteField("match_reason", "string", "match.reason"),
+    VoteField(PROMPTS, "string", write=lambda prompts: prompts.as_json().decode(), read=_read_prompts),
 )
 """All that a vote consists of."""
 
@@ -251,39 +231,33 @@ _TYPES: Final = {
 }
 """Column -> its type, which one without any value would not show."""
 
-_COLUMNS: Final = {field.name: field.getter() for field in FIELDS}
-_PARTS: Final = {
-    part: [(field.name, field.field, field.read) for field in FIELDS if field.part == part and field.field != "replied"]
-    for part in ("", "usage", "completion", "match")
-}
+_COLUMNS: Final = {field.name: field for field in FIELDS}
+_PLACES: Final = [(field.name, *(field.path or field.name).rpartition(".")[::2], field.read) for field in FIELDS]
+"""Name, part of the vote, field there, and reader of each column."""
 
 
-def vote_row(vote: Vote) -> dict[str, Any]:
-    """Return a vote as a flat row.
+def vote_rows(votes: Iterable[Vote]) -> list[dict[str, Any]]:
+    """Return a flat row for each vote.
 
     The fields of :class:`~evenhand.votes.Vote` have their names; of its reply there are ``reply``, ``finish_reason``
     and ``model``; ``calls``, ``prompt_tokens``, ``completion_tokens`` and ``cost`` are those of all its calls.
     """
-    return {field.name: _COLUMNS[field.name](vote) for field in SHOWN}
+    votes, names = list(votes), [field.name for field in SHOWN]
+    columns = [field.values(votes) for field in SHOWN]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     """Return the vote of a row, which may lack the columns :data:`TEXTS`."""
-
-    def held(part: str) -> dict[str, Any]:
-        return {
-            field: value if (value := row.get(column)) is None or read is None else read(value)
-            for column, field, read in _PARTS[part]
-        }
-
     if row.get("reply") == row.get("assessment"):
         row["reply"] = row.get("assessment")  # held once
-    return Vote(
-        **{**held(""), PROMPTS: prompts},
-        usage=Usage(**held("usage")),
-        completion=_completion(**held("completion")) if row["replied"] and "reasoning" in row else None,
-        match=row["match_kind"] and Match(**held("match")),
-    )
+    parts: dict[str, dict[str, Any]] = {"": {}, "usage": {}, "completion": {}, "match": {}}
+    for column, part, name, read in _PLACES:
+        value = row.get(column)
+        parts[part][name] = value if value is None or read is None else read(value)
+    vote, replied = parts[""], parts[""].pop("replied")
+    vote |= {PROMPTS: prompts, "usage": Usage(**parts["usage"]), "match": row["match_kind"] and Match(**parts["match"])}
+    return Vote(**vote, completion=_completion(**parts["completion"]) if replied and "reasoning" in row else None)
 
 
 def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
@@ -326,8 +300,8 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name == CELL:
             columns.append(pc.add(places, first))
-        elif (value := _COLUMNS.get(name)) is not None:
-            column = pyarrow.array([None if vote is None else value(vote) for vote in distinct.values()], type=kind)
+        elif (field := _COLUMNS.get(name)) is not None:
+            column = pyarrow.array(field.values(distinct.values()), type=kind)
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
             told = name.removeprefix(TOLD)
@@ -455,7 +429,7 @@ KINDS: Final[tuple[MatchKind, ...]] = get_args(MatchKind)
 NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
 
 _WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
-_USAGE: Final = {field.field: field.name for field in FIELDS if field.part == "usage" and field.type == "int64"}
+_USAGE: Final = {field.path[6:]: field.name for field in FIELDS if field.path[:6] == "usage." and field.type == "int64"}
 """Field of :class:`~evenhand.votes.Usage` -> its column."""
 _SENT: Final = [place for place, name in enumerate(_USAGE) if name in {"requests", "cached"}]
 _NUMBERS: Final = ("na", "reasks", "cost_at_risk", *_USAGE.values())

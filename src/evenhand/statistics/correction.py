@@ -1,7 +1,7 @@
 r"""The score that people would give, from the judge's scores of all rows and people's labels of some.
 
 The target is the mean of human scores over the population that the rows are a sample of, as of every other interval
-here. Rows are divided into strata by what the judge said. All rows show how frequent a stratum is, its labelled rows
+here. Rows are divided into strata by the verdicts. All rows show how frequent a stratum is, its labelled rows
 what people say of a row in it; the corrected score is :math:`\sum_h W_h \bar y_h`. Nothing is assumed of the judge but
 that it judged the labelled rows as it judged the others: an uninformative one costs next to nothing, an informative one
 makes the interval narrow.
@@ -118,7 +118,7 @@ def corrected_mean(
     Of two columns, the first system's mean less the second's, paired over rows, with strata of their own. A row may be
     labelled for both systems or for one.
 
-    Strata are what the judge said, the unscored one of them; scores of more than 20 values are cut at their quantiles.
+    Strata are the verdicts, the unscored one of them; scores of more than 20 values are cut at their quantiles.
     There is one stratum, and one more for every 15 labelled clusters; those with fewer than 3 labels (5, where labels
     have more than two values) are joined with a neighbour, so that an uninformative judge costs no width. With one
     stratum left, the labels alone are the corrected score.
@@ -130,8 +130,8 @@ def corrected_mean(
 
     Args:
         judged: (n_rows,) or (n_rows, 2) the judge's scores; NaN where it gave none.
-        human: The same shape: people's scores; NaN where a row was not labelled.
-        strata: (n_rows,) or the same shape: what the judge said, as integers, such as the place of the option; -1 where
+        human: The same shape: people's scores, within the bounds and of the support; NaN where a row was not labelled.
+        strata: (n_rows,) or the same shape: the verdicts, as integers, such as the place of the option; -1 where
             it gave no score. Formed from ``judged`` if None.
         design: How the labelled rows were chosen: ``random``; ``by_verdict``, a number of each stratum at random;
             ``probabilities``, each row with its own probability.
@@ -142,8 +142,7 @@ def corrected_mean(
         level: In [0.5, 1).
 
     Raises:
-        InvalidInputError: Shapes that differ, no such design, a label outside the bounds or not of the support, no
-            probability where one is needed.
+        InvalidInputError: Scores of more than 20 values without strata for ``by_verdict``.
 
     Sources: Holt and Smith (1979), "Post stratification", Journal of the Royal Statistical Society A 142; Rubin (1981),
     "The Bayesian bootstrap"; Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453 (PPI++, the same estimate for 0/1
@@ -158,12 +157,13 @@ def corrected_mean(
     (0.7, 0.69, 'post-stratified')
     """
     scores, human = (np.atleast_2d(np.asarray(each, dtype=float).T).T for each in (judged, human))
-    support, within = _checked_labels(human, support, bounds)
-    said = None if strata is None else np.atleast_2d(np.asarray(strata).T).T
+    values = sorted(set(support or ()))
+    within = (values[0], values[-1]) if len(values) > 1 else bounds
+    given = None if strata is None else np.atleast_2d(np.asarray(strata).T).T
     design = design if np.isnan(human).any() else "random"  # all rows are labelled, so none was drawn
     over = IntervalLevel.of(level) if clusters is None else replace(IntervalLevel.of(level), clusters=clusters)
-    weights = _weights(design, scores, human, said, probabilities)
-    data = _Data(scores, human, said, design, weights, len(support) == 2, within, over)
+    weights = _weights(design, scores, human, given, probabilities)
+    data = _Data(scores, human, given, design, weights, len(values) == 2, within, over)
     (low, high), rows, both = bounds, np.asarray(data.labelled.any(axis=1)), scores.shape[1] == 2
     lead = scores[:, 0] - scores[:, 1] if both else scores[:, 0]
     (judge,) = mean_intervals(lead, level=over, bounds=(low - high, high - low) if both else bounds)
@@ -205,7 +205,7 @@ class _Data:
 
     judged: FloatArray
     human: FloatArray
-    said: IntArray | None
+    given: IntArray | None
     design: Design
     weights: FloatArray
     two_values: bool
@@ -236,7 +236,7 @@ class _Data:
         """
         labelled = self.labelled[:, system]
         most = 1 + len(np.unique(self.level.labels(len(labelled))[labelled])) // LABELS_PER_STRATUM
-        codes = _codes(self.judged, self.said, system, most)
+        codes = _codes(self.judged, self.given, system, most)
         labels = np.bincount(codes[labelled], minlength=int(codes.max()) + 1)
         if len(labels) == 1:
             return codes, ("the judge said the same of every row: the corrected score is that of the labels",)
@@ -380,21 +380,8 @@ def _effective(values: FloatArray, weights: FloatArray) -> float:
     return min(float(side.sum() ** 2 / (side**2).sum()) if side.any() else 0.0 for side in sides)
 
 
-def _checked_labels(
-    labels: FloatArray, support: Sequence[float] | None, bounds: tuple[float, float]
-) -> tuple[list[float], tuple[float, float]]:
-    """Return the values that a label can have, and their least and greatest."""
-    values, given = sorted(set(support or ())), labels[~np.isnan(labels)]
-    low, high = bounds = (values[0], values[-1]) if len(values) > 1 else bounds
-    apart = np.abs(given[:, None] - values).min(axis=1) if values else np.clip(given, low, high) - given
-    if (strange := given[np.abs(apart) > 1e-9 * (high - low)]).size:
-        accepted = ", ".join(map(repr, values)) or f"from {low!r} to {high!r}"
-        raise InvalidInputError(f"a label of people is {float(strange[0])!r}. Accepted: {accepted}")
-    return values, bounds
-
-
 def _weights(
-    design: Design, judged: FloatArray, human: FloatArray, said: IntArray | None, probabilities: ArrayLike | None
+    design: Design, judged: FloatArray, human: FloatArray, given: IntArray | None, probabilities: ArrayLike | None
 ) -> FloatArray:
     """Return how many rows a labelled row stands for; 0 where a row is not labelled."""
     labelled = ~np.isnan(human)
@@ -403,39 +390,33 @@ def _weights(
     chance = np.ones(human.shape)
     if design == "probabilities":
         chance *= np.asarray(probabilities, dtype=float).reshape(len(human), -1)
-        bad = labelled & ~((chance > 0) & (chance <= 1))
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            raise InvalidInputError(
-                f"row {row} has the probability {float(chance[bad][0])!r} of being labelled; give (0, 1]"
-            )
-    elif said is None and len(np.unique(judged[~np.isnan(judged)])) > MOST_LEVELS:
+    elif given is None and len(np.unique(judged[~np.isnan(judged)])) > MOST_LEVELS:
         raise InvalidInputError(
             f"design is 'by_verdict', but the judge gave more than {MOST_LEVELS} different scores; give the strata "
             "that rows were chosen by in strata, or the probability of each row and design 'probabilities'"
         )
     else:
         for system, chosen in enumerate(labelled.T):
-            codes = _codes(judged, said, system, MOST_LEVELS)
+            codes = _codes(judged, given, system, MOST_LEVELS)
             chance[:, system] = (np.bincount(codes, chosen) / np.bincount(codes))[codes]
     return np.divide(1.0, chance, out=np.zeros(human.shape), where=labelled)
 
 
-def _codes(judged: FloatArray, said: IntArray | None, system: int, most: int) -> IntArray:
-    own = None if said is None else said[:, min(system, said.shape[1] - 1)]
+def _codes(judged: FloatArray, given: IntArray | None, system: int, most: int) -> IntArray:
+    own = None if given is None else given[:, min(system, given.shape[1] - 1)]
     return ordered_strata(judged[:, system], own, most)
 
 
-def ordered_strata(judged: FloatArray, said: IntArray | None, most: int) -> IntArray:
+def ordered_strata(judged: FloatArray, given: IntArray | None, most: int) -> IntArray:
     """Number strata from 0 by the judge's score, the unscored first; cut more than a few values at quantiles.
 
     Args:
         judged: (n_rows,) scores; NaN where there is none.
-        said: (n_rows,) what the judge said; each is a stratum, in the order of its mean score. None for the scores.
+        given: (n_rows,) the verdicts; each is a stratum, in the order of its mean score. None for the scores.
         most: How many strata scores are cut into, that have more than `MOST_LEVELS` values.
     """
-    if said is not None:
-        places, codes = np.unique(said, return_inverse=True)
+    if given is not None:
+        places, codes = np.unique(given, return_inverse=True)
         scored = ~np.isnan(judged)
         sums = np.bincount(codes[scored], judged[scored], len(places))
         counts = np.bincount(codes[scored], minlength=len(places))
@@ -481,7 +462,7 @@ _PERMUTATIONS = 9999
 
 
 def draw_p_value(strata: ArrayLike, labelled: ArrayLike, *, seed: int = 0) -> float:
-    r"""Compute the p-value of "the labelled rows are a simple random draw" by what the judge said of them.
+    r"""Compute the p-value of "the labelled rows are a simple random draw" by the verdicts of the judge.
 
     The statistic is :math:`\chi^2 = \sum_h (n_h - n N_h / N)^2 / (n N_h / N)`, with :math:`n_h` labelled of the
     :math:`N_h` rows of stratum h; its distribution is that of multivariate hypergeometric draws, so that few labels and
@@ -492,10 +473,10 @@ def draw_p_value(strata: ArrayLike, labelled: ArrayLike, *, seed: int = 0) -> fl
         labelled: (n_rows,), booleans.
         seed: The seed of the draws.
 
-    >>> said = [0] * 50 + [1] * 50
-    >>> draw_p_value(said, [True] * 20 + [False] * 80)  # all 20 labels are of one verdict
+    >>> verdicts = [0] * 50 + [1] * 50
+    >>> draw_p_value(verdicts, [True] * 20 + [False] * 80)  # all 20 labels are of one verdict
     0.0001
-    >>> draw_p_value(said, ([True] * 10 + [False] * 40) * 2)  # 10 of each, the likeliest draw
+    >>> draw_p_value(verdicts, ([True] * 10 + [False] * 40) * 2)  # 10 of each, the likeliest draw
     1.0
     """
     _, places = np.unique(np.asarray(strata), return_inverse=True)

@@ -43,18 +43,14 @@ class Uniformity:
     Attributes:
         counts: Choices of each place, or of each option.
         chi_square: Pearson's statistic against equal counts.
-        degrees_of_freedom: Bars less one.
         p_value: The p-value of the statistic in the χ² distribution, as if all choices were independent.
         instance_p_value: The p-value of a test over the instances, each as a whole.
-        n_instances: Instances with a choice.
     """
 
     counts: tuple[int, ...]
     chi_square: float
-    degrees_of_freedom: int
     p_value: float
     instance_p_value: float
-    n_instances: int
 
 
 def uniformity(counts: ArrayLike) -> Uniformity:
@@ -101,14 +97,14 @@ def uniformity(counts: ArrayLike) -> Uniformity:
     used = table[table.sum(axis=1) > 0]
     if not len(used):
         raise EstimationError("a histogram without a choice cannot be tested: every count is 0")
-    totals, freedom = used.sum(axis=0), used.shape[1] - 1
+    totals = used.sum(axis=0)
     chi_square, p_value = stats.chisquare(totals)
     uneven, counted = used - used.mean(axis=1, keepdims=True), tuple(totals.tolist())
     spread, whole = uneven.T @ uneven, 1.0
     if uneven.any():
         scale = (spread**2).sum() / np.trace(spread)
         whole = float(stats.chi2.sf((uneven.sum(axis=0) ** 2).sum() / scale, np.trace(spread) / scale))
-    return Uniformity(counted, float(chi_square), freedom, float(p_value), whole, len(used))
+    return Uniformity(counted, float(chi_square), float(p_value), whole)
 
 
 MOST_ENUMERATED = 300_000
