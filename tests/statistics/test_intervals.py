@@ -64,7 +64,7 @@ def coefficients():
         "alpha": lambda table, level: krippendorff_alpha(table, level=level),
         "kappa": kappa,
         "percent": lambda table, level: percent_agreement(table, level=level),
-        "effective": lambda table, level: effective_judges(table, level=level)[0],
+        "effective": lambda table, level: effective_judges(table, level=level)[1],
         "item": lambda table, level: item_rest_correlations(table, level=level)[0],
     }
 

@@ -1080,21 +1080,14 @@ _Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
 
 def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
     grid: _Grid = {}
-    size = len(levels.values)
     for vote in votes:
-        index = vote.selected_index
+        index, given = vote.selected_index, vote.selected_label
         if index is not None:
-            if not 0 <= index < size:
+            label = levels.labels[index] if 0 <= index < len(levels.labels) else None
+            if label is None or (given not in {None, label} and fold_label(str(given)) != fold_label(label)):
                 raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects option {index!r} of {levels.name!r}, "
-                    f"which has the options 0 … {size - 1}: aggregate it with the criterion it was cast on"
-                )
-            label = levels.labels[index]
-            given = vote.selected_label
-            if given not in {None, label} and fold_label(str(given)) != fold_label(label):
-                raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, "
-                    f"but that option is {label!r}: aggregate it with the criterion it was cast on"
+                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, which has "
+                    f"the options {list(levels.labels)!r}: aggregate it with the criterion it was cast on"
                 )
         grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
     return grid
