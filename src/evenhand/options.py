@@ -77,10 +77,15 @@ class Options(BaseModel):
         return cls(**given)
 
     @classmethod
+    def declared(cls) -> list[str]:
+        """Return the options that the class declares itself, or by the arguments that it shares with other classes."""
+        models = [cls, *(each for each in SHARED_ARGUMENTS if issubclass(cls, each))]
+        return list(dict.fromkeys(name for each in models for name in each.__annotations__ if name in cls.model_fields))
+
+    @classmethod
     def keywords(cls) -> dict[str, FieldInfo]:
-        """Name -> option: those that the class itself declares come first."""
-        own = [name for name in vars(cls).get("__annotations__", {}) if name in cls.model_fields]
-        return {name: cls.model_fields[name] for name in dict.fromkeys([*own, *cls.model_fields])}
+        """Name -> option: those of :meth:`declared` come first."""
+        return {name: cls.model_fields[name] for name in dict.fromkeys([*cls.declared(), *cls.model_fields])}
 
     def changed_from_default(self, *names: str) -> dict[str, Any]:
         """Return those of the named options that do not have their default."""
@@ -114,11 +119,8 @@ def takes(model: type[Options]) -> Callable[[Function], Function]:
         ]
         function.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
         before, marked, after = (function.__doc__ or "").partition("        **options:")
-        shown = [model, *(each for each in SHARED_ARGUMENTS if issubclass(model, each))]
-        declared = {name for each in shown for name in each.__annotations__} - own.parameters.keys() if marked else ()
-        sentences = [
-            f"        {name}: {info.description}\n" for name, info in model.model_fields.items() if name in declared
-        ]
+        declared = [name for name in model.declared() if name not in own.parameters] if marked else []
+        sentences = [f"        {name}: {model.model_fields[name].description}\n" for name in declared]
         function.__doc__ = "".join([before, *sentences, marked, after])
         return function
 
@@ -1038,4 +1040,4 @@ class AgreementArguments(RecordedArguments):
 
 
 SHARED_ARGUMENTS = (AskingArguments, VoteArguments, RecordedArguments, VerdictArguments)
-"""The models whose options stand in the docstring of each function that takes them."""
+"""The models whose options stand in the docstring of each function that takes them, after its own."""

@@ -209,17 +209,15 @@ def check_label_lookup(case: Case) -> None:
         assert criterion.index_of(given["label"]) == expected["index"]
 
 
-def length_penalty(given: Case, **more: Any) -> LengthPenalty:
-    names = ("free_budget", "max_cap", "penalty_at_cap", "exponent")
-    return LengthPenalty(**{name: given[name] for name in names}, **more)
+def length_penalty(given: Case) -> LengthPenalty:
+    return LengthPenalty(**{name: given[name] for name in ("free_budget", "max_cap", "penalty_at_cap", "exponent")})
 
 
 def check_length_penalty(case: Case) -> None:
     given = case["input"]
-    sections = {"ALL": "all", "OUTPUT_ONLY": "output", "THINKING_ONLY": "thinking"}[given["count_sections"]]
-    penalty = length_penalty(given, sections=sections)
-    found = penalty.of("w " * given["output_words"], thinking="w " * given["thinking_words"])
-    assert found == close(case["expected"]["penalty"])
+    output, thinking = given["output_words"], given["thinking_words"]
+    words = {"ALL": output + thinking, "OUTPUT_ONLY": output, "THINKING_ONLY": thinking}[given["count_sections"]]
+    assert length_penalty(given).of("w " * words) == close(case["expected"]["penalty"])
 
 
 def check_length_penalty_on_score(case: Case) -> None:

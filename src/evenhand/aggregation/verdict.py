@@ -1051,7 +1051,20 @@ def _collapse(
     ]
     if ballots:
         asked = len({vote.judge_id for vote in votes if vote.asked})
-        return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels, asked), reliability)
+        index, number = panel_choice(ballots, rule, levels, asked)
+        unnamed = index == UNNAMED_TIE
+        na = not unnamed and levels.na[index]
+        return Verdict(
+            selected_index=None if unnamed else index,
+            selected_label=TIE_LABEL if unnamed else levels.labels[index],
+            value=0.5 if unnamed else levels.values[index],
+            aggregated_value=number,
+            na=na,
+            agreement=_share(votes, lambda vote: vote.selected_index == index),
+            unscored_reason="no_value" if number is None and not na else None,
+            assessment=_assessment(votes, levels, index, number),
+            **reliability,
+        )
     if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
         return _na_verdict(votes, levels, reliability)
     contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
@@ -1067,21 +1080,14 @@ _Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
 
 def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
     grid: _Grid = {}
-    size = len(levels.values)
     for vote in votes:
-        index = vote.selected_index
+        index, given = vote.selected_index, vote.selected_label
         if index is not None:
-            if not 0 <= index < size:
+            label = levels.labels[index] if 0 <= index < len(levels.labels) else None
+            if label is None or (given not in {None, label} and fold_label(str(given)) != fold_label(label)):
                 raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects option {index!r} of {levels.name!r}, "
-                    f"which has the options 0 … {size - 1}: aggregate it with the criterion it was cast on"
-                )
-            label = levels.labels[index]
-            given = vote.selected_label
-            if given not in {None, label} and fold_label(str(given)) != fold_label(label):
-                raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, "
-                    f"but that option is {label!r}: aggregate it with the criterion it was cast on"
+                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, which has "
+                    f"the options {list(levels.labels)!r}: aggregate it with the criterion it was cast on"
                 )
         grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
     return grid
@@ -1104,23 +1110,6 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
         found[judge] = cast.pop() if weights is None else weights[judge]
     check_weights(found)
     return found
-
-
-def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, reliability: Mapping[str, Any]) -> Verdict:
-    index, number = choice
-    unnamed = index == UNNAMED_TIE
-    na = not unnamed and levels.na[index]
-    return Verdict(
-        selected_index=None if unnamed else index,
-        selected_label=TIE_LABEL if unnamed else levels.labels[index],
-        value=0.5 if unnamed else levels.values[index],
-        aggregated_value=number,
-        na=na,
-        agreement=_share(votes, lambda vote: vote.selected_index == index),
-        unscored_reason="no_value" if number is None and not na else None,
-        assessment=_assessment(votes, levels, index, number),
-        **reliability,
-    )
 
 
 def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:

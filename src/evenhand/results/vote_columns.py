@@ -687,19 +687,6 @@ class VerdictColumns:
         columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "votes"}
         return replace(self, **columns, votes=self.votes.only(rows))
 
-    def __len__(self) -> int:
-        return len(self.score)
-
-    @property
-    def scored(self) -> BoolArray:
-        """Whether there is a number."""
-        return np.isfinite(self.score)
-
-    @property
-    def num_unscored_votes(self) -> FloatArray:
-        """The number of unscored votes."""
-        return self.votes.per_question(~self.votes.answered)
-
     def limits(self, ranges: FloatArray) -> FloatArray:
         """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
@@ -715,7 +702,8 @@ class VerdictColumns:
 
     def unscored_limits(self, ranges: FloatArray) -> FloatArray:
         """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
-        complete = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.num_unscored_votes == 0)
+        votes, answered = (self.votes.per_question(each) for each in (self.votes.answered | True, self.votes.answered))
+        complete = (votes > 0) & (votes == answered)
         limits = self.limits(ranges)
-        limits[~self.scored & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
+        limits[~np.isfinite(self.score) & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
         return limits
