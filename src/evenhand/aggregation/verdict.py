@@ -1034,7 +1034,20 @@ def _collapse(
     ]
     if ballots:
         asked = len({vote.judge_id for vote in votes if vote.asked})
-        return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels, asked), reliability)
+        index, number = panel_choice(ballots, rule, levels, asked)
+        unnamed = index == UNNAMED_TIE
+        na = not unnamed and levels.na[index]
+        return Verdict(
+            selected_index=None if unnamed else index,
+            selected_label=TIE_LABEL if unnamed else levels.labels[index],
+            value=0.5 if unnamed else levels.values[index],
+            aggregated_value=number,
+            na=na,
+            agreement=_share(votes, lambda vote: vote.selected_index == index),
+            unscored_reason="no_value" if number is None and not na else None,
+            assessment=_assessment(votes, levels, index, number),
+            **reliability,
+        )
     if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
         return _na_verdict(votes, levels, reliability)
     contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
@@ -1080,23 +1093,6 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
         found[judge] = cast.pop() if weights is None else weights[judge]
     check_weights(found)
     return found
-
-
-def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, reliability: Mapping[str, Any]) -> Verdict:
-    index, number = choice
-    unnamed = index == UNNAMED_TIE
-    na = not unnamed and levels.na[index]
-    return Verdict(
-        selected_index=None if unnamed else index,
-        selected_label=TIE_LABEL if unnamed else levels.labels[index],
-        value=0.5 if unnamed else levels.values[index],
-        aggregated_value=number,
-        na=na,
-        agreement=_share(votes, lambda vote: vote.selected_index == index),
-        unscored_reason="no_value" if number is None and not na else None,
-        assessment=_assessment(votes, levels, index, number),
-        **reliability,
-    )
 
 
 def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:
