@@ -228,7 +228,7 @@ WORDS = [
     (JudgeJob, "context_fields", ["question", "task=title"], {"question": "question", "task": "title"}),
     (JudgeJob, "context_fields", ["question"], "question"),
     (JudgeJob, "gold_fields", ["a=b", "c=d"], {"a": "b", "c": "d"}),
-    (JudgeJob, "length_penalty", ["max_cap=300", "sections=output"], {"max_cap": 300.0, "sections": "output"}),
+    (JudgeJob, "length_penalty", ["max_cap=300"], {"max_cap": 300.0}),
     (JudgeJob, "require", ["a > 1", "b > 2"], ["a > 1", "b > 2"]),
     (JudgeJob, "criteria", ["a"], "a"),
     (JudgeJob, "mode_options", ["rounds=3", "name=x"], {"rounds": 3.0, "name": "x"}),

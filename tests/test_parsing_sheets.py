@@ -182,28 +182,8 @@ def test_hostile_replies_take_time_in_proportion(opening):
     assert all(answer.match.index is None or "yes" in opening for answer in read)
 
 
-PIECES = st.sampled_from(
-    [
-        "1",
-        "2",
-        ". ",
-        ": ",
-        "yes",
-        "No",
-        '{"',
-        '"}',
-        "[",
-        "]",
-        ",",
-        "\n",
-        "|",
-        '"index"',
-        '"answer"',
-        "<think>",
-        "```",
-        "?",
-    ]
-)
+MARKS = ["1", "2", ". ", ": ", '{"', '"}', "[", "]", ",", "\n", "|", "```", "?"]
+PIECES = st.sampled_from([*MARKS, "yes", "No", '"index"', '"answer"', "<think>"])
 
 
 @given(text=st.text(max_size=80) | st.lists(PIECES, max_size=30).map("".join), finish=st.sampled_from([None, "length"]))

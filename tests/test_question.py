@@ -109,13 +109,13 @@ def test_an_order_that_is_no_permutation_is_refused(order):
 
 
 def test_an_assessment_is_of_one_response_a_comparison_of_two_and_a_choice_of_several():
-    with pytest.raises(InvalidInputError, match="assesses 2 responses"):
+    with pytest.raises(InvalidInputError, match=r"2 response.*an assessment of exactly one"):
         Question(id="1", criterion=LEVELS, responses=("a", "b"))
-    with pytest.raises(InvalidInputError, match=r"compares 1 response\(s\)"):
+    with pytest.raises(InvalidInputError, match=r"1 response\(s\).*of exactly two"):
         comparison(LEVELS, "only")
-    with pytest.raises(InvalidInputError, match=r"compares 3 response\(s\)"):
+    with pytest.raises(InvalidInputError, match=r"3 response\(s\).*of exactly two"):
         comparison(LEVELS, "a", "b", "c")
-    with pytest.raises(InvalidInputError, match=r"chooses from 1 response\(s\)"):
+    with pytest.raises(InvalidInputError, match=r"1 response\(s\).*at least two"):
         Question(id="1", criterion=LEVELS, responses=("only",), mode="choose")
     with pytest.raises(InvalidInputError, match="is an item of a sheet, but names none"):
         Question(id="1", criterion=LEVELS, responses=("a",), mode="check")
@@ -180,7 +180,7 @@ def test_codes_follow_the_places_shown():
     assert shown.answers == ("1", "2", "3")
     assert shown.labels == tuple(LEVELS.labels[own] for own in (2, 0, 1))
     assert option_codes(10) == tuple("ABCDEFGHIJ")
-    with pytest.raises(InvalidInputError, match="27 options cannot be told apart"):
+    with pytest.raises(InvalidInputError, match="27 options cannot be distinguished"):
         option_codes(27)
 
 

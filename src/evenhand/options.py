@@ -77,10 +77,15 @@ class Options(BaseModel):
         return cls(**given)
 
     @classmethod
+    def declared(cls) -> list[str]:
+        """Return the options that the class declares itself, or by the arguments that it shares with other classes."""
+        models = [cls, *(each for each in SHARED_ARGUMENTS if issubclass(cls, each))]
+        return list(dict.fromkeys(name for each in models for name in each.__annotations__ if name in cls.model_fields))
+
+    @classmethod
     def keywords(cls) -> dict[str, FieldInfo]:
-        """Name -> option: those that the class itself declares come first."""
-        own = [name for name in vars(cls).get("__annotations__", {}) if name in cls.model_fields]
-        return {name: cls.model_fields[name] for name in dict.fromkeys([*own, *cls.model_fields])}
+        """Name -> option: those of :meth:`declared` come first."""
+        return {name: cls.model_fields[name] for name in dict.fromkeys([*cls.declared(), *cls.model_fields])}
 
     def changed_from_default(self, *names: str) -> dict[str, Any]:
         """Return those of the named options that do not have their default."""
@@ -114,10 +119,8 @@ def takes(model: type[Options]) -> Callable[[Function], Function]:
         ]
         function.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
         before, marked, after = (function.__doc__ or "").partition("        **options:")
-        declared = vars(model).get("__annotations__", {}).keys() - own.parameters.keys() if marked else ()
-        sentences = [
-            f"        {name}: {info.description}\n" for name, info in model.model_fields.items() if name in declared
-        ]
+        declared = [name for name in model.declared() if name not in own.parameters] if marked else []
+        sentences = [f"        {name}: {model.model_fields[name].description}\n" for name in declared]
         function.__doc__ = "".join([before, *sentences, marked, after])
         return function
 
@@ -288,7 +291,7 @@ class Grid(Seeded):
 
 
 class FlowOptions(Seeded):
-    """How a judge is asked, as a user says it."""
+    """How a judge is asked."""
 
     flow: FlowName = option(
         "two_step", "``two_step`` (assessment, then selection), ``one_step`` (half the calls) or ``verdict_only``."
@@ -386,7 +389,7 @@ class IntervalOptions(Options):
 
 
 class GroupOptions(Options):
-    """Which groups of rows a result can be told by."""
+    """The groups of rows by which a result can be split."""
 
     group_fields: Columns | None = option(
         None,
@@ -400,7 +403,7 @@ Design = Literal["random", "by_verdict", "probabilities"]
 
 
 class GoldOptions(Options):
-    """What people say of some instances, by which the scores of a recipe are corrected."""
+    """Labels of people for some instances, by which the scores of a recipe are corrected."""
 
     gold_field: str | None = option(
         None,
@@ -564,7 +567,7 @@ class VoteFields(Options):
     swapped_field: str | None = option(
         None,
         "Of recorded votes: the column that is true where the second system was shown first, or the options in the "
-        "reversed order (``swapped``); of a comparison nothing in it says that the order is not known.",
+        "reversed order (``swapped``); an empty cell of a comparison: the order is not known.",
     )
     item_field: str | None = option(
         None,
@@ -614,13 +617,13 @@ class ExampleOptions(Options):
 
 
 class AssessmentOptions(ExampleOptions, RunOptions):
-    """How responses are assessed by criteria or a rubric. The options from ``shuffle_options`` on say how.
+    """How responses are assessed by criteria or a rubric.
 
     Those from ``calls`` on are for a rubric, which has defaults of its own: ``flow="one_step"``, since it asks many
     questions a response, and ``check_positional_bias=False`` with ``orders="shuffled"``.
     """
 
-    guidelines: str = option("", "What the judge is told about judging, in addition to the criteria.")
+    guidelines: str = option("", "Instructions for the judge, in addition to the criteria.")
     shuffle_options: bool | None = option(
         None,
         "Show the options in a seeded random order (the default for a rubric), or as written (the default for "
@@ -628,7 +631,7 @@ class AssessmentOptions(ExampleOptions, RunOptions):
     )
     auto_na_option: bool | None = option(
         None,
-        "Offer an option that says that it does not apply to each criterion that has none (the default for a rubric).",
+        "Offer the option that it does not apply with each criterion that has none (the default for a rubric).",
     )
     calls: Literal["per_criterion", "per_item"] = option(
         "per_criterion",
@@ -636,10 +639,10 @@ class AssessmentOptions(ExampleOptions, RunOptions):
     )
     na_strategy: str | None = option(
         None,
-        "What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``, ``partial`` "
+        "The effect of a criterion that does not apply, instead of that in the rubric: ``skip``, ``zero``, ``partial`` "
         "or ``fail``.",
     )
-    na_partial: float | None = option(None, "What ``partial`` counts, instead of what the rubric says.")
+    na_partial: float | None = option(None, "The value of ``partial``, instead of that in the rubric.")
     length_penalty: Any = option(
         None,
         "A :class:`~evenhand.aggregation.rubric_score.LengthPenalty`, or its fields: what a response that is too long "
@@ -759,51 +762,67 @@ NOT_OF_A_CHECKLIST: Mapping[str, tuple[object, str]] = {
 """The options of a run that would do nothing here: what they are when they are left alone, and what stands in."""
 
 ContextFields = str | tuple[str, ...] | Mapping[str, str] | None
-CONTEXT_FIELDS = option(
-    None,
-    "What the judge is shown in addition: a column, several, or name shown -> column. Without it, what is judged by "
-    "says.",
-    accepted="a column, a list of columns, or name shown -> column",
-)
-REFERENCE_FIELD = option(None, "The column with a known good answer; ``reference`` when there is one.")
-ID_FIELD = option(
-    None,
-    "The column with the id of each row, which records and saved files have next to its index.",
-    accepted="the name of a column",
-)
-SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
-DRY_RUN = option(False, "Return the estimated calls, tokens and cost, without a call.")
-ENGINE = option(
-    None,
-    "The judge, or several: models (``openai/gpt-4.1-mini``), servers' addresses with ``model``, or catalog ids.",
-)
-CRITERIA = option(None, "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
-CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
-AS_INDEX = option(False, "Labels that are numbers are places of options, 0 for the first (default: values of options).")
-RULE = option(None, "The rule of the panel; by default that of the scale.")
 Weights = Mapping[str, float] | tuple[float, ...] | None
-WEIGHTS = option(None, "One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.")
-SYSTEMS_FIELD = option(
-    None, "The column that names the system whose response was judged: each system has its own scores."
-)
-GOLD_FIELD = option(None, "The column with the label that a person gave.")
-GUIDELINES = option("", "What the judge is told about judging.")
+CRITERIA = option(None, "Criteria or one rubric: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
+CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
+GUIDELINES = option("", "Instructions for the judge.")
 RESPONSE_FIELDS = option(
     "response",
     "The column with the responses; several columns are several systems.",
     accepted="the name of a column, or several, each once",
 )
+SYSTEMS = option(
+    None,
+    "Of long data or recorded votes: which systems or candidates, in which order; all by default.",
+    accepted="a list of names, as ['gpt', 'llama']",
+)
+ID_FIELD = option(
+    None,
+    "The column with the id of each row, which records and saved files have next to its index.",
+    accepted="the name of a column",
+)
+AS_INDEX = option(False, "Labels that are numbers are places of options, 0 for the first (default: values of options).")
+SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
 
 
-class JudgeArguments(StreamOptions, AssessmentOptions):
+class AskingArguments(Options):
+    """The arguments of every function that asks judges."""
+
+    engine: Any = option(
+        None,
+        "The judge, or several: models (``openai/gpt-4.1-mini``), servers' addresses with ``model``, or catalog ids.",
+    )
+    context_fields: ContextFields = option(
+        None,
+        "Columns that the judge is shown in addition: one, several, or name shown -> column; by default those that the "
+        "criterion, rubric or checklist names.",
+        accepted="a column, a list of columns, or name shown -> column",
+    )
+    reference_field: str | None = option(None, "The column with a known good answer; ``reference`` when there is one.")
+    id_field: str | None = ID_FIELD
+    split: str | None = SPLIT
+    dry_run: bool = option(False, "Return the estimated calls, tokens and cost, without a call.")
+
+
+class VoteArguments(VoteFields):
+    """The arguments of every function that also takes recorded votes."""
+
+    votes: Any = option(
+        None,
+        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``. What is judged may be left out then.",
+    )
+
+
+class RunArguments(AskingArguments, StreamOptions, RunOptions):
+    """The arguments of every function over rows."""
+
+
+class JudgeArguments(RunArguments, AssessmentOptions):
     """The arguments of :func:`evenhand.judge`."""
 
     criteria: Any = CRITERIA
-    engine: Any = ENGINE
     response_fields: Columns = RESPONSE_FIELDS
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
-    id_field: str | None = ID_FIELD
     gold_fields: str | Mapping[str, str] | None = option(
         None,
         "Criterion name -> column with the label that a person gave; ``{system}`` stands for the system.",
@@ -814,73 +833,46 @@ class JudgeArguments(StreamOptions, AssessmentOptions):
         "The column that holds each row's own rubric: a list or mapping of criteria, in the form of another tool too "
         "(such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a rubric.",
     )
-    split: str | None = SPLIT
-    dry_run: bool = DRY_RUN
 
 
-class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
+class ChecklistArguments(RunArguments, VoteArguments, ChecklistOptions):
     """The arguments of :func:`evenhand.checklist`."""
 
     checklist: Any = option(None, "The checklist: a catalog id, or a YAML or JSON file.")
-    engine: Any = ENGINE
-    votes: Any = option(
-        None,
-        "Recorded answers instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
-        "without a ``data`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
-        "those that occur, of equal weight.",
-    )
     response_fields: Columns = RESPONSE_FIELDS
     checklist_field: str | None = option(
         None,
         "The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON text of one, "
         "or the id of a checklist.",
     )
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
-    id_field: str | None = ID_FIELD
     gold_fields: str | Mapping[str, str] | None = option(
         None,
         "Item name -> column with the answer that a person gave; or one column with the answers to all items, as a "
         "list in their order or as a mapping by their names. ``{system}`` stands for the system.",
         accepted="a column, or item name -> column",
     )
-    split: str | None = SPLIT
     guidelines: str = GUIDELINES
-    dry_run: bool = DRY_RUN
 
 
-class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
+class WinratesArguments(RunArguments, VoteArguments, PairwiseOptions):
     """The arguments of :func:`evenhand.winrates`."""
 
     criteria: Any = CRITERION
-    engine: Any = ENGINE
-    votes: Any = option(
-        None,
-        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
-        "without a ``data`` the data themselves, with the column ``vote``.",
-    )
     response_fields: Columns | None = option(
         None,
         "Wide data: the columns with the responses, one per system. Long data: the column with the response.",
         accepted="the columns of the systems, or with systems_field the column with the response",
     )
-    systems: tuple[str, ...] | None = option(
-        None,
-        "Which systems of long data or recorded votes are compared, in which order; all by default.",
-        accepted="a list of names, as ['gpt', 'llama']",
-    )
+    systems: tuple[str, ...] | None = SYSTEMS
     id_field: str | None = option(
         None,
         'The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.',
     )
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
     gold_fields: str | None = option(
         None,
         "Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}`` and "
         "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
     )
-    split: str | None = SPLIT
     stop: Literal["decided"] | None = option(
         None,
         "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "
@@ -894,7 +886,6 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
         le=0.5,
         accepted="a number such as 0.05: an error rate lies in (0, 0.5]",
     )
-    dry_run: bool = DRY_RUN
 
     @model_validator(mode="after")
     def _stops_by_one_rate(self) -> Self:
@@ -923,28 +914,17 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
         return self.model_copy(update={"interval": "anytime", "level": level})
 
 
-class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
+class GradeScoresArguments(RunArguments, VoteArguments):
     """The arguments of :func:`evenhand.grade_scores`."""
 
     criteria: Any = CRITERION
-    engine: Any = ENGINE
     response_fields: str | tuple[str, ...] | None = option(
         None,
         "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
         "one per candidate.",
         accepted="the name of a column, or at least two, each once",
     )
-    systems: tuple[str, ...] | None = option(
-        None,
-        "Of recorded choices: the names of the candidates in their own order; by default the first order of each "
-        "instance.",
-        accepted="a list of names, as ['gpt', 'llama']",
-    )
-    votes: Any = option(
-        None,
-        "Recorded choices instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
-        "without a ``data`` the data themselves, with the column ``vote``.",
-    )
+    systems: tuple[str, ...] | None = SYSTEMS
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
         "``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.",
@@ -953,49 +933,26 @@ class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
     unrelated_option: bool = option(
         False, "Ask everything a second time with a candidate of another instance among the candidates."
     )
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
-    id_field: str | None = ID_FIELD
-    split: str | None = SPLIT
-    dry_run: bool = DRY_RUN
 
 
-class RunModeArguments(StreamOptions, RunOptions):
+class RunModeArguments(RunArguments):
     """The arguments of :func:`evenhand.run_mode`."""
 
     mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
-    engine: Any = ENGINE
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
     response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
-    id_field: str | None = ID_FIELD
-    split: str | None = SPLIT
     guidelines: str = GUIDELINES
-    dry_run: bool = DRY_RUN
 
 
-class ReliabilityArguments(VoteFields, RunOptions):
+class ReliabilityArguments(AskingArguments, VoteArguments, RunOptions):
     """The arguments of :func:`evenhand.reliability`."""
 
     criteria: Any = CRITERIA
-    engine: Any = ENGINE
-    votes: Any = option(
-        None,
-        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
-        "without a ``data`` the data themselves, with the column ``vote``. Without criteria the options are those of a "
-        "comparison, or yes and no.",
-    )
     response_fields: str | tuple[str, ...] | None = option(
         None, "The column with the responses, or several; pairwise criteria need two or more."
     )
-    systems: tuple[str, ...] | None = option(
-        None, "Of recorded comparisons: which systems, in which order; all by default."
-    )
-    context_fields: ContextFields = CONTEXT_FIELDS
-    reference_field: str | None = REFERENCE_FIELD
-    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
+    systems: tuple[str, ...] | None = SYSTEMS
     gold_fields: str | Mapping[str, str] | None = option(
         None,
         "Criterion name -> column with what a person said: a label (``{system}`` stands for the response column), or a "
@@ -1018,43 +975,44 @@ class ReliabilityArguments(VoteFields, RunOptions):
         False, "Ask for the best of all a second time, with a response to another row among them."
     )
     resamples: int = RESAMPLES
-    split: str | None = SPLIT
-    dry_run: bool = DRY_RUN
 
 
-class AggregateVotesArguments(RecordedOptions):
-    """The arguments of :func:`evenhand.aggregate_votes`."""
+class RecordedArguments(RecordedOptions):
+    """The arguments of every function of recorded votes."""
 
-    votes: Any = option(None, "The columns with the votes, one per judge; or one whose cells are lists or mappings.")
-    criteria: Any = CRITERION
-    rule: str | None = RULE
-    weights: Weights = WEIGHTS
-    gold_fields: str | None = GOLD_FIELD
-    judge_field: str | None = option(None, "Long data, one vote per row: the column that names the judge.")
-    sample_field: str | None = option(None, "Long data: the column that numbers the draws of a judge, from 0.")
-    systems_field: str | None = SYSTEMS_FIELD
+    criteria: Any = option(None, "The criterion of the options: a catalog id, a JSON or YAML file, or a sentence.")
     id_field: str | None = option(
-        None,
-        "The column with the id of the instance, which records and saved files have next to its index. Rows with the "
-        "same id are about the same instance.",
+        None, "The column with the id of the instance; rows with the same id are about the same instance."
     )
     as_index: bool = AS_INDEX
     split: str | None = SPLIT
 
 
-class ReadRepliesArguments(RecordedOptions):
+class VerdictArguments(RecordedArguments):
+    """The arguments of every function that reduces recorded votes to verdicts."""
+
+    rule: str | None = option(None, "The rule of the panel; by default that of the scale.")
+    weights: Weights = option(
+        None, "One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules."
+    )
+    gold_fields: str | None = option(None, "The column with the label that a person gave.")
+    judge_field: str | None = option(None, "Long data, one vote per row: the column that names the judge.")
+    systems_field: str | None = option(
+        None, "The column that names the system whose response was judged: each system has its own scores."
+    )
+
+
+class AggregateVotesArguments(VerdictArguments):
+    """The arguments of :func:`evenhand.aggregate_votes`."""
+
+    votes: Any = option(None, "The columns with the votes, one per judge; or one whose cells are lists or mappings.")
+    sample_field: str | None = option(None, "Long data: the column that numbers the draws of a judge, from 0.")
+
+
+class ReadRepliesArguments(VerdictArguments):
     """The arguments of :func:`evenhand.read_replies`."""
 
     replies: Any = option(None, "The columns with the texts of the replies, one per judge.")
-    criteria: Any = CRITERION
-    rule: str | None = RULE
-    weights: Weights = WEIGHTS
-    gold_fields: str | None = GOLD_FIELD
-    judge_field: str | None = option(None, "Long data, one reply per row: the column that names the judge.")
-    systems_field: str | None = SYSTEMS_FIELD
-    id_field: str | None = option(
-        None, "Long data: the column that names the instance; replies of one judge to one instance are draws."
-    )
     swapped_field: str | None = option(
         None,
         "Of comparisons: the column that is true where the two responses were shown in the other order. A vote for the "
@@ -1068,27 +1026,18 @@ class ReadRepliesArguments(RecordedOptions):
         r'A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does not '
         "match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.",
     )
-    as_index: bool = AS_INDEX
-    split: str | None = SPLIT
 
 
-class AgreementArguments(RecordedOptions):
+class AgreementArguments(RecordedArguments):
     """The arguments of :func:`evenhand.agreement`."""
 
     votes: Any = option(
         None, "The columns with the judges' votes, one per judge; or one whose cells are lists or mappings."
     )
-    criteria: Any = option(
-        None,
-        "Whose options were chosen: a catalog id, a file or a plain sentence. An ordinal criterion gives weighted "
-        "kappas and adjacent accuracies too; without one the options are the labels that occur.",
-    )
     gold_fields: str | tuple[str, ...] | None = option(
         None, "The column with the labels that a person gave; several are several people."
     )
-    id_field: str | None = ID_FIELD
-    as_index: bool = AS_INDEX
-    split: str | None = SPLIT
 
 
-FunctionArguments = JudgeArguments | ChecklistArguments | WinratesArguments | GradeScoresArguments | RunModeArguments
+SHARED_ARGUMENTS = (AskingArguments, VoteArguments, RecordedArguments, VerdictArguments)
+"""The models whose options stand in the docstring of each function that takes them, after its own."""

@@ -13,7 +13,7 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.errors import InvalidInputError
@@ -62,7 +62,7 @@ class Presentation:
         options: The options as shown.
         responses: The responses as shown.
         to_own: Index of a shown option -> its index in the criterion's own order.
-        coded: The judge names an option by a short code instead of its label, so that one token tells them apart.
+        coded: The judge names an option by a short code instead of its label, so that one token distinguishes them.
     """
 
     order: tuple[int, ...]
@@ -128,17 +128,11 @@ class Question:
     guidelines: str = ""
 
     def __post_init__(self) -> None:
-        if self.mode == "compare" and len(self.responses) != 2:
+        given = len(self.responses)
+        if not {"compare": given == 2, "choose": given >= 2}.get(self.mode, given == 1):
             raise InvalidInputError(
-                f"question {self.id!r} compares {len(self.responses)} response(s); a comparison is of exactly two"
-            )
-        if self.mode == "choose" and len(self.responses) < 2:
-            raise InvalidInputError(
-                f"question {self.id!r} chooses from {len(self.responses)} response(s); a choice needs at least two"
-            )
-        if not self.compares and len(self.responses) != 1:
-            raise InvalidInputError(
-                f"question {self.id!r} assesses {len(self.responses)} responses; an assessment is of exactly one"
+                f"question {self.id!r} has {given} response(s) and the mode {self.mode!r}; a comparison is of exactly "
+                "two, a choice of at least two, and an assessment of exactly one"
             )
         if self.mode == "check" and (not self.sheet or self.sheet_size < 1):
             raise InvalidInputError(f"question {self.id!r} is an item of a sheet, but names none or no size of it")
@@ -282,7 +276,7 @@ def option_codes(count: int, *, letters: bool = False) -> tuple[str, ...]:
     """
     if count > len(string.ascii_uppercase):
         raise InvalidInputError(
-            f"{count} options cannot be told apart by one letter; at most {len(string.ascii_uppercase)} can"
+            f"{count} options cannot be distinguished by one letter; at most {len(string.ascii_uppercase)} can"
         )
     return tuple("123456789"[:count] if count <= 9 and not letters else string.ascii_uppercase[:count])
 
@@ -293,8 +287,7 @@ def comparison_criterion(
     *,
     allow_ties: bool = False,
     graded: bool = False,
-    context_fields: Mapping[str, str] | None = None,
-    prediction_field: str | None = None,
+    **fields: Any,  # noqa: ANN401 - other fields of a criterion
 ) -> Criterion:
     """Return the criterion of a comparison: 1 means the first response is better, 0 the second, ½ a tie.
 
@@ -305,8 +298,7 @@ def comparison_criterion(
         description: The reasons that make a response better.
         allow_ties: Offer a tie. A graded scale always does.
         graded: Five levels instead of two or three options.
-        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
+        **fields: Other fields of :class:`~evenhand.criteria.Criterion`.
     """
     first, second = (response_label(place) for place in range(2))
     if graded:
@@ -318,39 +310,17 @@ def comparison_criterion(
             *tie,
             Option(label=second, value=0.0, description=f"{second} is better."),
         )
-    return Criterion(
-        name=name,
-        description=description,
-        options=options,
-        scale="pairwise",
-        context_fields=dict(context_fields or {}),
-        prediction_field=prediction_field,
-    )
+    return Criterion(name=name, description=description, options=options, scale="pairwise", **fields)
 
 
-def choice_criterion(
-    name: str,
-    description: str,
-    candidates: int,
-    *,
-    context_fields: Mapping[str, str] | None = None,
-    prediction_field: str | None = None,
-) -> Criterion:
+def choice_criterion(name: str, description: str, candidates: int, **fields: Any) -> Criterion:  # noqa: ANN401 - as above
     """Return the criterion of a best-of-N question: one nominal option per place, ``Option 1`` to ``Option N``.
 
     Args:
         name: Names the scores.
         description: The reasons that make a candidate the best.
         candidates: N.
-        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
+        **fields: Other fields of :class:`~evenhand.criteria.Criterion`.
     """
     options = tuple(Option(label=f"Option {place + 1}") for place in range(candidates))
-    return Criterion(
-        name=name,
-        description=description,
-        options=options,
-        scale="nominal",
-        context_fields=dict(context_fields or {}),
-        prediction_field=prediction_field,
-    )
+    return Criterion(name=name, description=description, options=options, scale="nominal", **fields)

@@ -6,7 +6,7 @@ Each function of :mod:`evenhand.functions` that asks judges has one function her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
@@ -54,9 +54,9 @@ from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
     ContestOptions,
-    FunctionArguments,
     GradeScoresArguments,
     JudgeArguments,
+    RunArguments,
     RunModeArguments,
     WinratesArguments,
 )
@@ -177,7 +177,7 @@ def run(
     mode: Mode[Any],
     subjects: Sequence[Subject],
     *,
-    options: FunctionArguments,
+    options: RunArguments,
     systems: Sequence[str],
     parameters: Mapping[str, Any],
 ) -> Results | RunEstimate:
@@ -428,7 +428,7 @@ def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str
     }
     if not rubric:
         return shared
-    penalty = None if options.length_penalty is None else asdict(options.length_penalty)
+    penalty = None if options.length_penalty is None else options.length_penalty.model_dump()
     return {**shared, "calls": options.calls, "length_penalty": penalty}
 
 

@@ -339,11 +339,11 @@ def test_a_response_wins_with_more_than_half_of_all(votes, value):
     ("votes", "criterion", "how", "message"),
     [
         ([], FIVE, {}, "no votes on 'c'"),
-        (panel(-1), FIVE, {}, "options 0 … 4"),
-        (panel(5), FIVE, {}, "options 0 … 4"),
+        (panel(-1), FIVE, {}, "selects None as option .* which has the options"),
+        (panel(5), FIVE, {}, "selects None as option .* which has the options"),
         (
             *([Vote(judge_id="j", order=(0,), selected_index=1, selected_label="Good")], FIVE, {}),
-            "'Good' as option 1 of 'c', but that option is 'o1'",
+            "'Good' as option 1 of 'c', which has the options",
         ),
         *(
             (panel(0, 1, weights=[1, weight]), FIVE, {"rule": "weighted_mean"}, "finite and >= 0")

@@ -42,31 +42,11 @@ MORE_THAN_CERTAIN = frozenset(["ac-0299"])
 """The log-probabilities listed come to 1.11: a list that holds what cannot be is read as none."""
 
 FAILED_IS_UNSCORED = frozenset(
-    [
-        "ar-0321",
-        "ar-0340",
-        "ar-0352",
-        "ar-0362",
-        "ar-0363",
-        "ar-0381",
-        "ar-0382",
-        "ar-0393",
-        "ar-1079",
-        "ar-1080",
-        "ar-1081",
-        "ar-1082",
-        "ar-1091",
-        "ar-1094",
-        "ar-1096",
-        "ar-1105",
-        "ar-1106",
-        "ar-1113",
-        "ar-1115",
-        "ar-1125",
-        "ar-1126",
-        "ar-1128",
-        "ar-1139",
-    ]
+    f"ar-{number:04}"
+    for number in (
+        *(321, 340, 352, 362, 363, 381, 382, 393, 1079, 1080, 1081, 1082, 1091, 1094, 1096, 1105, 1106, 1113, 1115),
+        *(1125, 1126, 1128, 1139),
+    )
 )
 """Every call failed. The packages report the NA verdict with agreement 1 and a flag; sections 3 and 5: the verdict is
 unscored with a reason, and nothing agrees with it. The scores (none) are the same."""
@@ -141,34 +121,16 @@ def check_scores(verdicts: Sequence[Verdict], criteria: Sequence[Criterion], con
         assert (len(score.unscored) == len(criteria)) is expected["item_failed"]
 
 
-def check_ensemble_vote_binary(case: Case) -> None:
-    given, expected = case["input"], case["expected"]
-    criterion = yes_no_criterion("c", "", weight=given["criterion_weight"], na=True)
-    votes = [
-        cast(judge, ballot, criterion, weight)
-        for judge, (ballot, weight) in enumerate(zip(given["votes"], given["judge_weights"], strict=True))
-    ]
-    verdict = aggregate(votes, criterion, given["aggregation"])
-    check_verdict(verdict, expected, given["votes"], case["id"])
-    check_scores([verdict], [criterion], {}, expected)
-    for vote, score in zip(votes, expected["judge_scores"], strict=True):
-        check_scores([aggregate([vote], criterion)], [criterion], {}, {"score": score})
+def criterion_from(place: int, spec: Case, *, inject_na: bool = False) -> Criterion:
+    if "options" not in spec:
+        return yes_no_criterion(f"c{place}", "", weight=spec["weight"], na=True)
+    return options_criterion(f"c{place}", spec, scale=spec["scale"], weight=spec["weight"], inject_na=inject_na)
 
 
-def check_ensemble_vote_multichoice(case: Case) -> None:
+def check_panel(case: Case, criterion: Criterion, rule: str) -> None:
     given, expected = case["input"], case["expected"]
-    criterion = options_criterion(
-        "c",
-        given,
-        scale=given["scale"],
-        weight=given["criterion_weight"],
-        inject_na=given["inject_abstain_option"],
-    )
-    votes = [
-        cast(judge, ballot, criterion, weight)
-        for judge, (ballot, weight) in enumerate(zip(given["votes"], given["judge_weights"], strict=True))
-    ]
-    rule = given["criterion_strategy_override"] or given["strategy"]
+    ballots = enumerate(zip(given["votes"], given["judge_weights"], strict=True))
+    votes = [cast(judge, ballot, criterion, weight) for judge, (ballot, weight) in ballots]
     verdict = aggregate(votes, criterion, rule)
     check_verdict(verdict, expected, given["votes"], case["id"])
     check_scores([verdict], [criterion], {}, expected)
@@ -176,19 +138,23 @@ def check_ensemble_vote_multichoice(case: Case) -> None:
         check_scores([aggregate([vote], criterion)], [criterion], {}, {"score": score})
 
 
+def check_ensemble_vote_binary(case: Case) -> None:
+    given = case["input"]
+    check_panel(case, criterion_from(0, {"weight": given["criterion_weight"]}), given["aggregation"])
+
+
+def check_ensemble_vote_multichoice(case: Case) -> None:
+    given = case["input"]
+    spec = {**given, "weight": given["criterion_weight"]}
+    criterion = criterion_from(0, spec, inject_na=given["inject_abstain_option"])
+    check_panel(case, criterion, given["criterion_strategy_override"] or given["strategy"])
+
+
 def check_ensemble_rubric(case: Case) -> None:
     given, expected = case["input"], case["expected"]
     config = given["config"]
     criteria = [
-        options_criterion(
-            f"c{place}",
-            spec,
-            scale=spec["scale"],
-            weight=spec["weight"],
-            inject_na=config["inject_abstain_option"],
-        )
-        if "options" in spec
-        else yes_no_criterion(f"c{place}", "", weight=spec["weight"], na=True)
+        criterion_from(place, spec, inject_na=config["inject_abstain_option"])
         for place, spec in enumerate(given["criteria"])
     ]
     grid = [
@@ -211,12 +177,7 @@ def check_ensemble_rubric(case: Case) -> None:
 
 def check_rubric_score_from_verdicts(case: Case) -> None:
     given, expected = case["input"], case["expected"]
-    criteria = [
-        options_criterion(f"c{place}", spec, scale=spec["scale"], weight=spec["weight"], inject_na=False)
-        if "options" in spec
-        else yes_no_criterion(f"c{place}", "", weight=spec["weight"], na=True)
-        for place, spec in enumerate(given["criteria"])
-    ]
+    criteria = [criterion_from(place, spec) for place, spec in enumerate(given["criteria"])]
     if "raises" in expected:
         with pytest.raises(InvalidInputError, match="no option"):
             criteria[0].index_of(given["verdicts"][0])
@@ -248,37 +209,27 @@ def check_label_lookup(case: Case) -> None:
         assert criterion.index_of(given["label"]) == expected["index"]
 
 
+def length_penalty(given: Case) -> LengthPenalty:
+    return LengthPenalty(**{name: given[name] for name in ("free_budget", "max_cap", "penalty_at_cap", "exponent")})
+
+
 def check_length_penalty(case: Case) -> None:
     given = case["input"]
-    sections = {"ALL": "all", "OUTPUT_ONLY": "output", "THINKING_ONLY": "thinking"}[given["count_sections"]]
-    penalty = LengthPenalty(
-        free_budget=given["free_budget"],
-        max_cap=given["max_cap"],
-        penalty_at_cap=given["penalty_at_cap"],
-        exponent=given["exponent"],
-        sections=sections,
-    )
-    found = penalty.of("w " * given["output_words"], thinking="w " * given["thinking_words"])
-    assert found == close(case["expected"]["penalty"])
+    output, thinking = given["output_words"], given["thinking_words"]
+    words = {"ALL": output + thinking, "OUTPUT_ONLY": output, "THINKING_ONLY": thinking}[given["count_sections"]]
+    assert length_penalty(given).of("w " * words) == close(case["expected"]["penalty"])
 
 
 def check_length_penalty_on_score(case: Case) -> None:
     given, expected = case["input"], case["expected"]
-    penalty = LengthPenalty(
-        free_budget=given["free_budget"],
-        max_cap=given["max_cap"],
-        penalty_at_cap=given["penalty_at_cap"],
-        exponent=given["exponent"],
-    )
-    criterion = yes_no_criterion("c", "", weight=given["criterion_weight"])
+    criterion = criterion_from(0, {"weight": given["criterion_weight"]})
     verdict = aggregate([cast(0, given["verdict"], criterion)], criterion)
     score = rubric_score([verdict], Rubric(name="r", criteria=(criterion,)))
     assert score.score is not None
     assert score.raw_score == close(expected["raw_score"])
-    if given["normalize"]:
-        assert max(0.0, score.score - penalty.of_words(given["words"])) == close(expected["score"])
-    else:
-        assert score.raw_score - penalty.of_words(given["words"]) == close(expected["score"])
+    penalty = length_penalty(given).of_words(given["words"])
+    after = max(0.0, score.score - penalty) if given["normalize"] else score.raw_score - penalty
+    assert after == close(expected["score"])
 
 
 def check_checklist(score: ChecklistScore, expected: Case) -> None:
@@ -290,17 +241,18 @@ def check_checklist(score: ChecklistScore, expected: Case) -> None:
 
 
 def check_checklist_batch_scoring(case: Case) -> None:
-    given, expected = case["input"], case["expected"]
-    answers: list[Any] = [None] * len(given["weights"])
-    for answer in given["reply"]["answers"]:
+    answers: list[Any] = [None] * len(case["input"]["weights"])
+    for answer in case["input"]["reply"]["answers"]:
         answers[answer["question_index"] - 1] = answer["answer"].lower()
-    assert answers == expected["answers"]
-    check_checklist(score_answers(answers, given["weights"], primary=PRIMARY[given["primary_metric"]]), expected)
+    check_answers(case, answers)
 
 
 def check_checklist_item_scoring(case: Case) -> None:
+    check_answers(case, [reply.lower() for reply in case["input"]["replies"]])
+
+
+def check_answers(case: Case, answers: Sequence[Any]) -> None:
     given, expected = case["input"], case["expected"]
-    answers: list[Any] = [reply.lower() for reply in given["replies"]]
     assert answers == expected["answers"]
     check_checklist(score_answers(answers, given["weights"], primary=PRIMARY[given["primary_metric"]]), expected)
 
@@ -380,13 +332,6 @@ def check_per_category_pass_rates(case: Case) -> None:
     assert category_pass_rates(answers, categories) == close(case["expected"]["rates"])
 
 
-CHECKS: dict[str, Callable[[Case], None]] = {
-    name.removeprefix("check_"): check
-    for name, check in list(globals().items())
-    if name.startswith("check_") and name not in {"check_verdict", "check_scores", "check_checklist"}
-}
-
-
 EXPECTED_COUNTS = {
     "ensemble_vote_multichoice": 351,
     "rubric_score_from_verdicts": 178,
@@ -409,6 +354,9 @@ EXPECTED_COUNTS = {
 """Kind -> cases. All are run; ``grouped_score`` is described in the file and has no case."""
 
 
+CHECKS: dict[str, Callable[[Case], None]] = {kind: globals()[f"check_{kind}"] for kind in EXPECTED_COUNTS}
+
+
 @cache
 def cases() -> tuple[Case, ...]:
     return tuple(json.loads(shared_path(FILE).read_text(encoding="utf-8"))["cases"])
@@ -428,7 +376,6 @@ def test_every_published_case_of_the_kind(kind):
 
 
 def test_every_kind_in_the_file_is_run_and_none_went_missing():
-    assert set(CHECKS) == set(EXPECTED_COUNTS)
     assert Counter(case["kind"] for case in cases()) == EXPECTED_COUNTS
 
 

@@ -36,7 +36,7 @@ MIXED = rubric(10, 5, -5)
 def test_mixed_weights(verdicts, raw, score):
     result = rubric_score(verdicts, MIXED)
     assert (result.raw_score, result.score) == (raw, pytest.approx(score))
-    assert (result.negative_only, result.unscored_reason) == (False, None)
+    assert result.unscored_reason is None
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_mixed_weights(verdicts, raw, score):
 )
 def test_only_negative_weights_count_down_from_one(verdicts, score):
     result = rubric_score(verdicts, rubric(-10, -5))
-    assert (result.score, result.negative_only) == (pytest.approx(score), True)
+    assert result.score == pytest.approx(score)
 
 
 def test_the_form_depends_on_the_rubric_as_written():
     # the only positive criterion does not apply; counting down from 1 would call this perfect
     result = rubric_score([NA, UNMET], rubric(10, -5))
     assert (result.score, result.raw_score, result.unscored_reason) == (None, 0.0, "no_value")
-    assert (result.counted, result.na, result.negative_only) == (("c1",), ("c0",), False)
+    assert (result.counted, result.na) == (("c1",), ("c0",))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,6 @@ def test_na_strategies(strategy, raw, score):
     result = rubric_score([MET, NA, NA], rubric(10, 5, -5, na_strategy=strategy))
     assert (result.raw_score, result.score) == (pytest.approx(raw), pytest.approx(score))
     assert result.na == ("c1", "c2")
-    assert (result.na_strategy, result.na_partial) == (strategy, 0.5)
 
 
 def test_fail_takes_the_worst_value_that_the_criterion_has():

@@ -17,51 +17,29 @@ QUIET = {"progress": False, "journal": None}
 ROW = {"question": "Who wrote Emma?", "answer": "Jane Austen.", "context": "A novel.", "reference": "Austen"}
 
 
-def criterion_of(given):
-    metric = evenhand.DirectJudge(criteria_field="own", inference_engine=BASELINE, **QUIET)
-    return metric.compute(predictions=["Austen."] * 2, task_data=[{**ROW, "own": CRITERION}, {**ROW, "own": given}])
-
-
-def comparison_of(given):
-    metric = evenhand.PairwiseJudge(criteria_field="own", inference_engine=BASELINE, **QUIET)
-    rows = [{**ROW, "own": CRITERION}, {**ROW, "own": given}]
-    return metric.compute(predictions=[{"a": "Austen.", "b": "No."}] * 2, task_data=rows)
-
-
-def best_of(given):
-    metric = evenhand.BestOfJudge(criteria_field="own", inference_engine=BASELINE, **QUIET)
-    rows = [{**ROW, "own": CRITERION}, {**ROW, "own": given}]
-    return metric.compute(predictions=[["Austen.", "No."]] * 2, task_data=rows)
-
-
-def rubric_of(given):
-    rows = [{**ROW, "own": RUBRIC}, {**ROW, "own": given}]
-    return evenhand.judge(rows, None, BASELINE, response_fields="answer", rubric_field="own", **QUIET)
-
-
-def rubric_of_metric(given):
-    metric = evenhand.RubricJudge(rubric_field="own", inference_engine=BASELINE, **QUIET)
-    return metric.compute(predictions=["Austen."] * 2, task_data=[{**ROW, "own": RUBRIC}, {**ROW, "own": given}])
-
-
-def checklist_of(given):
-    rows = [{**ROW, "own": CHECKLIST}, {**ROW, "own": given}]
-    return evenhand.checklist(rows, None, BASELINE, response_fields="answer", checklist_field="own", **QUIET)
-
-
-def checklist_of_metric(given):
-    metric = evenhand.ChecklistJudge(checklist_field="own", inference_engine=BASELINE, **QUIET)
-    return metric.compute(predictions=["Austen."] * 2, task_data=[{**ROW, "own": CHECKLIST}, {**ROW, "own": given}])
-
-
-CRITERIA = {"direct": criterion_of, "pairwise": comparison_of, "best_of": best_of}
-ALL = {
-    **CRITERIA,
-    "rubric": rubric_of,
-    "rubric_metric": rubric_of_metric,
-    "checklist": checklist_of,
-    "checklist_metric": checklist_of_metric,
+METRICS = {
+    "direct": (evenhand.DirectJudge, "criteria_field", CRITERION, "Austen."),
+    "pairwise": (evenhand.PairwiseJudge, "criteria_field", CRITERION, {"a": "Austen.", "b": "No."}),
+    "best_of": (evenhand.BestOfJudge, "criteria_field", CRITERION, ["Austen.", "No."]),
+    "rubric_metric": (evenhand.RubricJudge, "rubric_field", RUBRIC, "Austen."),
+    "checklist_metric": (evenhand.ChecklistJudge, "checklist_field", CHECKLIST, "Austen."),
 }
+
+
+def judged(name, given):
+    """Judge two rows: the first by a criterion, rubric or checklist of its own, the second by what is given."""
+    if name == "rubric":
+        rows = [{**ROW, "own": RUBRIC}, {**ROW, "own": given}]
+        return evenhand.judge(rows, None, BASELINE, response_fields="answer", rubric_field="own", **QUIET)
+    if name == "checklist":
+        rows = [{**ROW, "own": CHECKLIST}, {**ROW, "own": given}]
+        return evenhand.checklist(rows, None, BASELINE, response_fields="answer", checklist_field="own", **QUIET)
+    kind, setting, own, prediction = METRICS[name]
+    metric = kind(inference_engine=BASELINE, **{setting: "own"}, **QUIET)
+    return metric.compute(predictions=[prediction] * 2, task_data=[{**ROW, "own": own}, {**ROW, "own": given}])
+
+
+ALL = [*METRICS, "rubric", "checklist"]
 PATHS = {
     "absolute": "/etc/passwd",
     "planted": "{folder}/planted.json",
@@ -137,9 +115,9 @@ def placed(given, folder):
     return json.loads(json.dumps(given).replace("{folder}", str(folder))) if isinstance(given, (str, dict)) else given
 
 
-def refusal(judge, given):
+def refusal(name, given):
     with pytest.raises((ArtifactError, InvalidCriterionError, InvalidInputError)) as refused:
-        judge(given)
+        judged(name, given)
     return str(refused.value)
 
 
@@ -149,7 +127,7 @@ EACH += [(judge, path) for judge in ALL for path in ("planted", "queue", "endles
 
 @pytest.mark.parametrize(("judge", "path"), EACH)
 def test_no_row_makes_the_run_open_a_file_or_end_in_another_error_than_one_that_names_the_row(judge, path, folder):
-    message = refusal(ALL[judge], placed(PATHS[path], folder))
+    message = refusal(judge, placed(PATHS[path], folder))
     assert message.startswith("the field 'own' of instance 1")
     assert len(message) < 2000
     assert message.isprintable()
@@ -158,10 +136,10 @@ def test_no_row_makes_the_run_open_a_file_or_end_in_another_error_than_one_that_
 @pytest.mark.parametrize("judge", ALL)
 @pytest.mark.parametrize("kind", TYPES)
 def test_no_row_makes_the_run_build_an_artifact_that_is_not_a_criterion(judge, kind, folder):
-    assert refusal(ALL[judge], placed(TYPES[kind], folder)).startswith("the field 'own' of instance 1")
+    assert refusal(judge, placed(TYPES[kind], folder)).startswith("the field 'own' of instance 1")
 
 
-@pytest.mark.parametrize("judge", CRITERIA)
+@pytest.mark.parametrize("judge", ["direct", "pairwise", "best_of"])
 @pytest.mark.parametrize(
     "given",
     [
@@ -177,13 +155,13 @@ def test_no_row_makes_the_run_build_an_artifact_that_is_not_a_criterion(judge, k
     ],
 )
 def test_a_row_holds_its_criterion_or_names_it_by_its_id(judge, given, folder):
-    assert len(CRITERIA[judge](given)) == 2
+    assert len(judged(judge, given)) == 2
 
 
 def test_a_question_that_is_also_the_name_of_a_file_is_a_question(folder):
     (folder / "run" / "is it").mkdir()
     (folder / "run" / "is it" / "good?").write_text("{}")
-    assert "planted" not in str(criterion_of("is it/good?"))
+    assert "planted" not in str(judged("direct", "is it/good?"))
 
 
 def test_an_id_never_leaves_the_folders_of_the_catalogs(folder, monkeypatch):
@@ -191,5 +169,5 @@ def test_an_id_never_leaves_the_folders_of_the_catalogs(folder, monkeypatch):
     found = LocalCatalog.__contains__
     monkeypatch.setattr(LocalCatalog, "__contains__", lambda self, name: looked.append(name) or found(self, name))
     for given in PATHS.values():
-        refusal(criterion_of, placed(given, folder))
+        refusal("direct", placed(given, folder))
     assert {name for name in looked if not name.replace(".", "").replace("_", "").isalnum()} == set()

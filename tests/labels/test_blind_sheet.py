@@ -233,14 +233,13 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     one, two, three, four, *_ = answers
     few = answered(sheet, tmp_path, "ann", {one: answers[one], two: None, three: " ", four: "nan"})
     found = evenhand.read_labels([few, few], draw=sheet)
-    assert (len(found), found.cannot_tell, found.repeated) == (1, 1, 2)
+    assert (len(found), found.cannot_tell) == (1, 1)
     assert "missing" in str(found)
-    assert "2 answers were given twice" in str(found)
     twice = answered(sheet, tmp_path, "cem", {two: answers[two]}, annotator="ann")
     with pytest.raises(InvalidInputError, match=rf"'ann' gives two answers to the question '{two}'"):
         evenhand.read_labels([few, twice], draw=sheet)
-    wrong = answered(sheet, tmp_path, "dee", {one: "Perhaps", two: "Never", three: answers[three]})
-    with pytest.raises(InvalidInputError, match=r"unknown labels: .*'Perhaps'.*'Never'"):
+    wrong = answered(sheet, tmp_path, "dee", {one: "Perhaps", three: answers[three]})
+    with pytest.raises(InvalidInputError, match=r"has the label 'Perhaps'"):
         evenhand.read_labels(wrong, draw=sheet)
     with pytest.raises(InvalidInputError, match=r"'q999_1', which is not on the sheet"):
         evenhand.read_labels(answered(sheet, tmp_path, "eve", {"q999_1": "Yes"}), draw=sheet)

@@ -142,7 +142,7 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (RubricJudge, RUBRIC, {"calls": "per_item", "examples": [{"response": "x"}]}, "shows no examples"),
     (RubricJudge, RUBRIC, {"na_strategy": "ignore"}, "na_strategy is 'ignore'"),
     (RubricJudge, RUBRIC, {"na_partial": 2.0}, "na_partial"),
-    (RubricJudge, RUBRIC, {"length_penalty": {"free": 3}}, "no field 'free'"),
+    (RubricJudge, RUBRIC, {"length_penalty": {"free": 3}}, "no option 'free'"),
     (RubricJudge, RUBRIC, {"aggregation": {"ordinal": "medain"}}, "Did you mean 'median'"),
     (RubricJudge, RUBRIC, {"shuffle_options": "yes"}, "shuffle_options is 'yes'"),
     (RubricJudge, RUBRIC, {"auto_na_option": 1}, "auto_na_option is 1"),

@@ -6,7 +6,7 @@ from evenhand import winrates
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
 from evenhand.modes.winrates import FIRST_BLOCK
 from evenhand.question import comparison_criterion
-from evenhand.statistics.anytime import ConfidenceSequence
+from evenhand.statistics.intervals import ConfidenceSequence
 from tests.support.judges import ScriptedJudge
 
 BETTER = comparison_criterion("better", "Which response is better?")

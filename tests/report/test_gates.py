@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.errors import CheckFailedError, InvalidInputError
-from evenhand.numbers import Missing, format_interval
+from evenhand.numbers import Missing
 from evenhand.report import gates
 from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Measure, UnscoredCounts
@@ -229,15 +229,7 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
         return evenhand.judge(rows, "Is it so?", judge, check_positional_bias=False, **how)
 
     whole, part = judged(range(10)), judged(range(6))
-    bounds = [
-        found.bounds
-        for other in (whole, part)
-        for found in whole.compare(other).findings()
-        if found.name == "is_it_so.change"
-    ]
-    assert bounds[0] is None
-    assert (bounds[1].low, bounds[1].high, bounds[1].share) == (-0.4, 0.0, 0.4)  # the other four may all be No
-    compared = whole.compare(part)
+    compared = whole.compare(part)  # the change lies between -0.4 and 0: the other four may all be No
     close, far = check(compared, ["is_it_so.change >= -0.3", "is_it_so.change >= -0.5"]).conditions
     assert "too many votes are unscored to tell" in close.found
     assert not close.holds
@@ -291,21 +283,15 @@ def read_back(name):
     return json.loads(json.dumps(name))
 
 
-def test_junit_has_a_case_for_each_condition_and_each_score(summarized):
+def test_junit_has_a_case_for_each_condition(summarized):
     summary = summarized.summarize("unscored <= 10 %", "is_it_so[new].low >= 0.1")
     root = ElementTree.fromstring(summary.to_junit())
     (suite,) = root
     cases = suite.findall("testcase")
-    assert [case.get("name") for case in cases] == [
-        *("unscored <= 10 %", "is_it_so[new].low >= 0.1"),
-        *("is_it_so[new]", f"is_it_so[{visible_line(HOSTILE)}]"),
-    ]
+    assert [case.get("name") for case in cases] == ["unscored <= 10 %", "is_it_so[new].low >= 0.1"]
     assert cases[0].find("failure").get("message").startswith("unscored is 50 % (12 of 24 votes unscored")
     assert cases[1].find("system-out").text.startswith("is_it_so[new].low is ")
-    score = summarized.summaries["new", "is_it_so"].score
-    assert cases[2].find("system-out").text == f"{format_interval(score)}, n 6, 0 of 12 votes unscored"
-    assert "100 % of rows affected" in cases[3].find("system-out").text
-    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "0", "0"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["2", "1", "0", "0"]
     assert {each.get("name"): each.get("value") for each in suite.iter("property")}["judges"] == "scripted"
 
 

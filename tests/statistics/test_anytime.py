@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.anytime import CELLS, LOG_PRIOR, STAKES, ConfidenceSequence
-from evenhand.statistics.intervals import IntervalLevel, mean_intervals, ratio_intervals
+from evenhand.statistics.intervals import (
+    CELLS,
+    LOG_PRIOR,
+    STAKES,
+    ConfidenceSequence,
+    IntervalLevel,
+    mean_intervals,
+    ratio_intervals,
+)
 from evenhand.statistics.paired_differences import betting_test
 
 UNITS = st.integers(0, CELLS).map(lambda cell: cell / CELLS)

@@ -23,10 +23,9 @@ def test_the_bins_are_scikit_learns(rows, bins):
     beside = np.abs(confidences[:, None] - np.linspace(0, 1, bins + 1))
     if ((beside > 0) & (beside < 1e-9)).any():
         return  # edges that scikit-learn's rounding moves past a confidence
-    assert [one.accuracy.estimate for one in found.bins] == pytest.approx(accuracy, abs=1e-9)
-    assert [one.mean_confidence for one in found.bins] == pytest.approx(confidence, abs=1e-9)
-    assert sum(one.n for one in found.bins) == found.n == len(rows)
-    sizes = np.array([one.n for one in found.bins])
+    assert found.n == len(rows)
+    sizes = np.histogram(confidences, np.linspace(0, 1, bins + 1))[0]
+    sizes = sizes[sizes > 0]
     expected = float(sizes @ np.abs(accuracy - confidence) / len(rows))
     assert found.expected_calibration_error == pytest.approx(expected, abs=1e-9)
 
@@ -34,10 +33,6 @@ def test_the_bins_are_scikit_learns(rows, bins):
 def test_by_hand():
     # Five bins of equal width. 0.1, 0.2 (on the edge: below) with outcomes 0, 1: 0.5 against 0.15; 0.7 twice with 1, 1.
     found = calibration([0.1, 0.2, 0.7, 0.7, np.nan, 0.5], [0, 1, 1, 1, 1, np.nan], bins=5)
-    low, high = found.bins
-    assert (low.n, low.accuracy.estimate) == (2, 0.5)
-    assert low.mean_confidence == pytest.approx(0.15)
-    assert (high.n, high.accuracy.estimate, high.mean_confidence) == (2, 1.0, pytest.approx(0.7))
     # (2 · 0.35 + 2 · 0.3) / 4 = 0.325; overconfidence (0.15 + 0.7) / 2 - 3/4.
     assert found.expected_calibration_error == pytest.approx(0.325)
     assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)

@@ -58,13 +58,13 @@ def test_a_level_holds_the_clusters_of_its_rows():
 
 def coefficients():
     def kappa(table, level):
-        return cohen_kappa(table[:, 0], table[:, 1], level=level).interval
+        return cohen_kappa(table[:, 0], table[:, 1], level=level)
 
     return {
-        "alpha": lambda table, level: krippendorff_alpha(table, level=level).interval,
+        "alpha": lambda table, level: krippendorff_alpha(table, level=level),
         "kappa": kappa,
-        "percent": lambda table, level: percent_agreement(table, level=level).interval,
-        "effective": lambda table, level: effective_judges(table, level=level).mean_correlation,
+        "percent": lambda table, level: percent_agreement(table, level=level),
+        "effective": lambda table, level: effective_judges(table, level=level)[1],
         "item": lambda table, level: item_rest_correlations(table, level=level)[0],
     }
 

@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.length import length_controlled_win_rates, verbosity_slope
+from evenhand.statistics.strengths import length_controlled_win_rates, verbosity_slope
 
 
 def test_two_systems_are_the_length_term_of_alpaca_eval():

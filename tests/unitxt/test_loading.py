@@ -63,7 +63,7 @@ def test_what_cannot_be_told_is_refused(reference, error, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("my.yaml", "instance 0: 'my.yaml' is the name of a file, and no file is read because a row of data"),
+        ("my.yaml", "instance 0: 'my.yaml' is no rubric of a row; accepted: a list or mapping of criteria"),
         ([], "instance 0: [] is no rubric of a row; accepted: a list or mapping of criteria"),
         ([{"criterion": "", "points": 1}], "instance 0: rubric 1 of"),
     ],

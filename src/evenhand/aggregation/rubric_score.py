@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, get_args
 
 from evenhand.aggregation.verdict import most_frequent_reason
-from evenhand.criteria import Clip, Criterion, NaStrategy, Rubric
-from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.criteria import Clip, Criterion, Rubric
+from evenhand.errors import InvalidInputError
+from evenhand.options import Options, option
 from evenhand.votes import UnscoredReason, Verdict
 
 _HAN = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -38,9 +38,6 @@ class RubricScore:
         unscored: The names of the criteria without a number; they are left out under every strategy.
         unscored_reason: Why there is no score, when nothing applicable was scored: the most frequent reason of the
             verdicts; ``no_value`` when only criteria were counted that no score can be divided by.
-        negative_only: The rubric as written has no positive weight, so that the score counts down from 1.
-        na_strategy: The rubric's setting.
-        na_partial: The rubric's setting.
         sections: Of a nested rubric: section name -> its score; None if nothing in it is counted.
     """
 
@@ -50,9 +47,6 @@ class RubricScore:
     na: tuple[str, ...]
     unscored: tuple[str, ...]
     unscored_reason: UnscoredReason | None
-    negative_only: bool
-    na_strategy: NaStrategy
-    na_partial: float
     sections: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -132,9 +126,6 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
         na=tuple(na),
         unscored=tuple(unscored),
         unscored_reason=_reason(score, counted=bool(counted), reasons=reasons),
-        negative_only=all(weight <= 0 for weight, _ in held[""]),
-        na_strategy=rubric.na_strategy,
-        na_partial=rubric.na_partial,
         sections=MappingProxyType({section.name: sections[section.name] for section in rubric.sections}),
     )
 
@@ -235,11 +226,7 @@ def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredRea
     return "no_value" if counted else None
 
 
-Sections = Literal["all", "output", "thinking"]
-
-
-@dataclass(frozen=True, slots=True)
-class LengthPenalty:
+class LengthPenalty(Options):
     r"""A penalty that grows with the number of words w, from 0 at the free budget to its maximum at the cap.
 
     .. math:: \mathrm{penalty}(w) = p \left(\frac{w - \mathrm{free}}{\mathrm{cap} - \mathrm{free}}\right)^{e}
@@ -247,46 +234,27 @@ class LengthPenalty:
     0 up to and including the free budget, p from the cap on; a cap at or below the budget is a step right after the
     budget. Words are counted by :func:`count_words`, also where no spaces are written between them.
 
-    Attributes:
-        free_budget: Words that cost nothing.
-        max_cap: Words from which the penalty grows no more.
-        penalty_at_cap: p, the maximum.
-        exponent: e; 1 is linear, larger is lenient near the budget.
-        sections: Which words count: ``all``, only the ``output``, or only the ``thinking``.
-
     Example:
         >>> penalty = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=2)
-        >>> penalty.of_words(20), penalty.of("one two three", thinking="a b")
+        >>> penalty.of_words(20), penalty.of("one two three")
         (0.1, 0.0)
     """
 
-    free_budget: int = 6000
-    max_cap: int = 8000
-    penalty_at_cap: float = 0.5
-    exponent: float = 1.6
-    sections: Sections = "all"
+    free_budget: int | float = option(6000, "Words that cost nothing.", ge=0, allow_inf_nan=False)
+    max_cap: int | float = option(8000, "Words from which the penalty grows no more.", ge=0, allow_inf_nan=False)
+    penalty_at_cap: int | float = option(0.5, "p, the maximum.", ge=0, allow_inf_nan=False)
+    exponent: int | float = option(1.6, "e; 1 is linear, larger is lenient near the budget.", gt=0, allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        if self.sections not in get_args(Sections):
-            raise UnknownRuleError(f"sections={self.sections!r}. {did_you_mean(self.sections, get_args(Sections))}")
-        for name in ("free_budget", "max_cap", "penalty_at_cap"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InvalidInputError(f"{name}={value!r}; it must be finite and >= 0")
-        if not (math.isfinite(self.exponent) and self.exponent > 0):
-            raise InvalidInputError(f"exponent={self.exponent!r}; it must be finite and > 0")
-
-    def of(self, output: str, *, thinking: str = "") -> float:
+    def of(self, text: str) -> float:
         """Compute the penalty of a text."""
-        words = {"output": count_words(output), "thinking": count_words(thinking)}
-        return self.of_words(sum(words.values()) if self.sections == "all" else words[self.sections])
+        return self.of_words(count_words(text))
 
     def of_words(self, words: int) -> float:
         """Compute the penalty of a number of words."""
         if words <= self.free_budget:
             return 0.0
         if words >= self.max_cap:
-            return self.penalty_at_cap
+            return float(self.penalty_at_cap)
         excess = (words - self.free_budget) / (self.max_cap - self.free_budget)
         return float(self.penalty_at_cap * excess**self.exponent)
 

@@ -1,6 +1,6 @@
 """Jobs: the options of a verb, a run file or :func:`run`, one model per verb; and the files that hold them.
 
-A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
+A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. What is
 set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
 (``EVENHAND_RUN_MAX_CALLS=20``, written as in the shell); the file; the defaults. A value replaces the one of the place
 below whole. Of alternatives (criteria or a column of rubrics), the choice of the higher place removes that of the

@@ -18,7 +18,7 @@ from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
-from evenhand.options import RULE, RuleOptions, option
+from evenhand.options import RuleOptions, option
 from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class RescoreRules(RuleOptions):
     na_strategy: str | None = option(None, "Of a rubric: what a criterion counts that does not apply.")
     na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
     primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
-    rule: str | None = RULE
+    rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
     weights: Mapping[str, float] | None = option(
         None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
     )

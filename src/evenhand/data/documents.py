@@ -402,9 +402,7 @@ def _of_options(kind: type[Held], given: Mapping[str, Any], name: str, accepted:
     """Return the mapping or list in a field, which names options."""
     held = given.get(name, kind())
     if not isinstance(held, kind):
-        raise InvalidCriterionError(
-            f"{where} has the {name} {briefly(held)}; give a {'mapping' if kind is dict else 'list'}"
-        )
+        raise InvalidCriterionError(f"{where} has the {name} {briefly(held)}; give the options it is about")
     if unknown := sorted({fold_label(str(each)) for each in held} - set(accepted)):
         raise InvalidCriterionError(
             f"the {name} of {where} names {unknown!r}, which are not among its options. "

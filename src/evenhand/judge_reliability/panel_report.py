@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from types import MappingProxyType
 from typing import Final, Literal, TypeVar
 
 import numpy as np
@@ -93,8 +92,6 @@ class PanelReport:
 
     Attributes:
         criterion: The criterion's name.
-        scale: Its scale.
-        rule: The panel rule, by which the scores without a judge were made too.
         num_instances: Verdicts in the input.
         num_judged: Those of them that have votes.
         num_votes: Draws made: votes recorded, except those that the budget kept from being asked for.
@@ -113,13 +110,10 @@ class PanelReport:
         judges: The judges, in the order of their names.
         notes: Notes for the reader of the numbers, in sentences.
         level: The level of the intervals.
-        resamples: The number of resamples of the intervals that are drawn.
         seed: The seed of the draws.
     """
 
     criterion: str
-    scale: str
-    rule: str
     num_instances: int
     num_judged: int
     num_votes: int = measure("count")
@@ -135,7 +129,6 @@ class PanelReport:
     judges: tuple[JudgeReport, ...]
     notes: tuple[str, ...]
     level: float
-    resamples: int
     seed: int
 
     def measures(self) -> Iterator[Measure]:
@@ -150,12 +143,6 @@ class PanelReport:
         for judge in self.judges:
             for each in measures_of(judge):
                 yield replace(each, name=f"{each.name}_{judge.judge_id}")
-
-    @property
-    def undefined(self) -> Mapping[str, str]:
-        """Score name -> why there is none."""
-        missing = {each.name: each.value for each in self.measures()}
-        return MappingProxyType({name: why.reason for name, why in missing.items() if isinstance(why, Missing)})
 
     def scores(self, *, with_intervals: bool = True) -> dict[str, float]:
         """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
@@ -216,7 +203,7 @@ def panel_report(
         >>> report = panel_report([ask(0, 0, 0), ask(1, 1, 1), ask(0, 0, 1), ask(1, 1, 1)], cites)
         >>> round(report.alpha.estimate, 4)  # 1 - (2 / 12) / (2 * 5 * 7 / (12 * 11))
         0.6857
-        >>> report.judges[2].change_without.estimate, report.undefined["judge_stability_a"]
+        >>> report.judges[2].change_without.estimate, report.judges[0].same_option.reason
         (0.0, 'no question was answered in two draws')
     """
     drawn = Drawing(level=level, resamples=resamples, seed=seed)
@@ -243,8 +230,6 @@ def panel_report(
     several = [verdict.agreement if n > 1 else None for verdict, n in zip(verdicts, asked, strict=True)]
     return PanelReport(
         criterion=criterion.name,
-        scale=criterion.scale,
-        rule=rule.name,
         num_instances=len(verdicts),
         num_judged=sum(bool(verdict.votes) for verdict in verdicts),
         num_votes=made,
@@ -263,7 +248,6 @@ def panel_report(
         judges=judges,
         notes=_notes(verdicts, judges, shared_truth=bool(effective) and reference is None),
         level=float(level),
-        resamples=resamples,
         seed=seed,
     )
 
@@ -518,6 +502,6 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
         Column("flips", "flip_rate"),
         Column("score without it", "change_without"),
     )
-    said = "The last column is the score of the panel without the judge, less that of the whole panel."
-    notes = [said] if any(judge.change_without for judge in judges.values()) else []
+    last = "The last column is the score of the panel without the judge, less that of the whole panel."
+    notes = [last] if any(judge.change_without for judge in judges.values()) else []
     return panels, measures_table("Judge by judge", (*labels, "judge"), judges, columns, notes, kind="judges")

@@ -64,9 +64,6 @@ SCORE_LEVELS: Final = 5
 FEWEST_OF_A_STRATUM: Final = 2
 """The fewest units drawn per stratum: one does not show how far units differ."""
 
-MOST_LISTED: Final = 5
-"""The number of unknown labels that a message lists."""
-
 AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
 
 
@@ -567,12 +564,10 @@ class SheetLabels(Labels, PrintedTables):
     Attributes:
         draw: Of the sheet.
         chosen: Annotator -> question -> place of the option chosen, None if that person cannot tell.
-        repeated: Answers that were there twice, and the same; they count once.
     """
 
     draw: Draw = field(kw_only=True)
     chosen: Mapping[str, Mapping[str, int | None]] = field(kw_only=True)
-    repeated: int = field(default=0, kw_only=True)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Tabulate each person's answers, and the agreement of several."""
@@ -586,8 +581,6 @@ class SheetLabels(Labels, PrintedTables):
                 "Questions without a label are left out, as if they were missing at random: if people cannot tell "
                 "where the judge errs, the estimate does not show it."
             )
-        if self.repeated:
-            notes.append(f"{format_count(self.repeated, 'answer')} were given twice, and count once.")
         headers = ("annotator", "labels", "cannot tell", "missing")
         labels = TextTable(f"Labels of the sheet {self.draw.id}", headers, tuple(rows), tuple(notes), "labels")
         return (labels, *self._agreement())
@@ -657,7 +650,6 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
     known = draw.draw if isinstance(draw, BlindSheet) else draw if isinstance(draw, Draw) else Draw.read(draw)
     named = [files] if isinstance(files, (str, Path)) else list(files)
     chosen: dict[str, dict[str, int | None]] = {}
-    repeated = 0
     for path in named:
         for answer, place in _checked(path, known):
             own = chosen.setdefault(answer.annotator, {})
@@ -666,7 +658,6 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
                     f"{answer.annotator!r} gives two answers to the question {answer.question!r}, the second in "
                     f"{str(path)!r}: keep one of them, or give people different names"
                 )
-            repeated += answer.question in own
             own[answer.question] = place
     entries = tuple(
         Label(asked.name, asked.answers[known.criteria[asked.criterion].labels[place]], who, asked.probability)
@@ -682,15 +673,12 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
     parameters = {name: getattr(known, name) for name in ("id", "design", "n", "seed")}
     parameters["shown"] = {each.name: each.shown for each in known.questions}
     parameters["criteria"] = {each.name: known.criteria[each.criterion].name for each in known.questions}
-    return SheetLabels(
-        entries, known.corrected_as, len(unsure), parameters, draw=known, chosen=chosen, repeated=repeated
-    )
+    return SheetLabels(entries, known.corrected_as, len(unsure), parameters, draw=known, chosen=chosen)
 
 
 def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]]:
     """Yield the answers of a file, without empty ones, with the place of the option chosen."""
     where, stem = repr(str(path)), expanded(path).name.split(".")[0]
-    problems: list[str] = []
     for answer in _answers(path):
         if answer.draw is not None and answer.draw != draw.id:
             raise InvalidInputError(
@@ -706,16 +694,10 @@ def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]
         criterion = draw.criteria[asked.criterion]
         unsure = isinstance(answer.given, str) and fold_label(answer.given) == fold_label(CANNOT_TELL)
         unsure = unsure and offers_cannot_tell(criterion)
-        try:
-            place = None if unsure else LabelReader(criterion).index_of(answer.given, f"{asked.id!r} has the label")
-        except InvalidInputError as error:
-            problems.append(str(error))
-            continue
+        labelled = f"{asked.id!r} in {where} has the label"
+        place = None if unsure else LabelReader(criterion).index_of(answer.given, labelled)
         if unsure or place is not None:
             yield answer._replace(annotator=answer.annotator or stem), place
-    if problems:
-        more = f"; and {len(problems) - MOST_LISTED} more" if len(problems) > MOST_LISTED else ""
-        raise InvalidInputError(f"{where} has unknown labels: {'; '.join(problems[:MOST_LISTED])}{more}")
 
 
 def _answers(path: str | Path) -> Iterator[Answer]:

@@ -249,11 +249,11 @@ class CorrectedScores(PrintedTables):
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a plain row for each score, and after these for each difference."""
-        yield from ({"kind": "score", **each.record()} for each in self.scores)
-        yield from ({"kind": "difference", **each.record()} for each in self.differences)
+        for kind, found in (("score", self.scores), ("difference", self.differences)):
+            yield from ({"kind": kind, **each.record()} for each in found)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row for each score, and after these for each difference."""
+        """Return the rows of :meth:`records`."""
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:

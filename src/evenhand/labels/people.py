@@ -453,7 +453,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
     Questions without a label have no vote. Of several people the label that most of them give counts; where as many say
     one thing as another, none does.
     """
-    majority = _majority(labels)
+    majority = majority_labels(labels)
 
     def voted(cell: Cell) -> Cell:
         label = majority.get(results.question_name(cell))
@@ -471,7 +471,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
     return results.remade(results.by_people(), map(voted, results.cells()))
 
 
-def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
+def majority_labels(labels: Labels) -> dict[QuestionName, str | float | None]:
     """Return question -> the majority label, or the mean of people's numbers; None if they are divided."""
     found: dict[QuestionName, str | float | None] = {}
     for name, given in labels.by_question.items():
@@ -487,7 +487,7 @@ def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
 
 def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
     """Return the outcomes of a result, each with what people say of the same rows."""
-    majority = _majority(labels)
+    majority = majority_labels(labels)
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
     for judge, people in zip(results.outcomes(), as_judge(results, labels).outcomes(), strict=True):

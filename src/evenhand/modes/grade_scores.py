@@ -98,13 +98,11 @@ class ChoiceHistograms:
 
     Attributes:
         n_options: Candidates shown.
-        n_instances: Instances with that number.
         places: The number of votes for each place, the first one first.
         candidates: The number of votes for each candidate, in the order of the data.
     """
 
     n_options: int
-    n_instances: int
     places: Uniformity | Missing
     candidates: Uniformity | Missing
 
@@ -514,7 +512,7 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
             uniformity(np.array(table)) if answered else Missing(NO_CHOICE)
             for table in ([each.places for each in own], [each.chosen for each in own])
         )
-        found.append(ChoiceHistograms(n_options, len(own), places, candidates))
+        found.append(ChoiceHistograms(n_options, places, candidates))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ import math
 import statistics
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
@@ -74,7 +74,7 @@ from evenhand.results.vote_columns import (
     VerdictColumns,
     VoteColumns,
     codes_of,
-    told_for_measures,
+    numbers_for_measures,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -680,7 +680,7 @@ def summarize_criterion(
     if not isinstance(verdicts, VerdictColumns):
         masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
         verdicts = VerdictColumns.of(verdicts, masses)
-    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts), 1)), level=level)
+    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts.score), 1)), level=level)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
@@ -689,26 +689,13 @@ def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> Length
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.
     """
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        accepted = [field.name for field in fields(LengthPenalty)]
-        for name, value in given.items():
-            if name not in accepted:
-                raise InvalidInputError(f"length_penalty has no field {name!r}. {did_you_mean(name, accepted)}")
-            if name != "sections" and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise InvalidInputError(f"length_penalty has {name}={value!r}; it is a number")
-        given = LengthPenalty(**given)
-    if not isinstance(given, LengthPenalty):
+    if given is None or isinstance(given, LengthPenalty):
+        return given
+    if not isinstance(given, Mapping):
         raise InvalidInputError(
             f"length_penalty is {given!r}; give its fields, as {{'free_budget': 300, 'max_cap': 600}}, or None"
         )
-    if given.sections == "thinking":
-        raise InvalidInputError(
-            "length_penalty has sections='thinking', but what is judged is one text, of which no part is known to be "
-            "thinking; accepted: 'all' or 'output'"
-        )
-    return given
+    return LengthPenalty(**given)
 
 
 class RubricRules(Rules, total=False):
@@ -1287,7 +1274,7 @@ class JudgementAnalysis(Analysis):
         criteria = {each.name: each for each in self.criteria}
         for row, each in zip(self.records(), self.entries, strict=True):
             mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
-            yield {**row, **told_for_measures(each.verdict, mass)}
+            yield {**row, **numbers_for_measures(each.verdict, mass)}
 
 
 def _question(item: Judgement) -> QuestionName:

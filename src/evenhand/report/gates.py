@@ -14,7 +14,7 @@ import operator
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -48,15 +48,8 @@ MOST_OF_A_STEP: Final = 1_000_000
 LONG: Final = frozenset({"ids", "groups", "fingerprint"})
 """Parameters with a value per row."""
 
-SPREADS: Final = ("spread", "draw_deviation")
-"""Ends of the names of spreads, which are in the units of a score and are none."""
-
-
 CORRECTED: Final = ".corrected"
 """Ends the name of a score as people would give it."""
-
-UNSCORED: Final = ("unscored", "unscored_verdicts")
-"""The shares of unscored votes and verdicts, of all of a result or behind the name of a score."""
 
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,
@@ -209,7 +202,11 @@ def check(
             raise InvalidInputError("a comparison of two results has no corrected scores: correct each result")
         scores = correct(results, gold, design=design) if corrected is None else corrected
         findings += _corrected_findings(results, scores)
-    measures = _by_spelling(findings)
+    measures = [
+        NamedMeasure(finding, part)
+        for finding in findings
+        for part in (("", "n") if isinstance(finding.value, (int, float)) else ("", "low", "high", "n"))
+    ]
     resolved = [_resolve(each, measures, ranges) for each in parsed]
     return CheckReport(tuple(measure.check(each) for measure, each in zip(resolved, parsed, strict=True)))
 
@@ -290,28 +287,17 @@ def _squeeze(name: str) -> str:
     return "".join(name.split())
 
 
-def _by_spelling(findings: Iterable[Measure]) -> Mapping[str, list[NamedMeasure]]:
-    """Map each spelling of a name to all measures that it may stand for."""
-    found: dict[str, list[NamedMeasure]] = {}
-    for finding in findings:
-        plain = isinstance(finding.value, (int, float))
-        for part in ("", "n") if plain else ("", "low", "high", "n"):
-            measure = NamedMeasure(finding, part)
-            for spelling in {_squeeze(measure.path), _squeeze(measure.label)}:
-                found.setdefault(spelling, []).append(measure)
-    return found
-
-
-def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], ranges: Ranges) -> NamedMeasure:
+def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ranges) -> NamedMeasure:
     """Return the measure that a condition names, if it is one, and the number is one that it can reach."""
     name, where = condition.name, f"the condition {condition.text!r} names"
-    found = {(each.label, repr(each.finding.value)): each for each in known.get(_squeeze(name), [])}
+    spelled = [each for each in measures if _squeeze(name) in {_squeeze(each.path), _squeeze(each.label)}]
+    found = {(each.label, repr(each.finding.value)): each for each in spelled}
     whole = {key: each for key, each in found.items() if not each.finding.of}
     if whole and len({each.finding.kind for each in found.values()}) == 1:
         found = whole  # of a share of all votes, the parts of the systems need brackets
     if not found:
-        measures = sorted((each for spelled in known.values() for each in spelled), key=lambda each: each.part != "")
-        names = dict.fromkeys([*(each.label for each in measures), *(each.path for each in measures)])
+        ordered = sorted(measures, key=lambda each: each.part != "")
+        names = dict.fromkeys([*(each.label for each in ordered), *(each.path for each in ordered)])
         raise InvalidInputError(f"{where} {name!r}, and there is no such measure. {did_you_mean(name, names)}")
     labels = {each.label for each in found.values()}
     if len(found) > len(labels):
@@ -409,21 +395,9 @@ class Summary:
         return as_json(summary, indent=1)
 
     def to_junit(self) -> str:
-        """Return JUnit XML: a test case per condition, and one per score, which is skipped if it has no number."""
-        cases = [
-            _case("conditions", each.condition, "" if each.holds else "failure", each.found)
-            for each in self.report.conditions
-        ]
-        for each in self.results.findings():
-            if each.kind == "score" and not isinstance(each.value, (int, float)) and not each.name.endswith(SPREADS):
-                lacks = isinstance(each.value, Missing) and each.bounds is None
-                n = "" if each.n is None else f", n {format_count(each.n)}"
-                text = f"{each.written}{n}{'' if each.unscored is None else f', {each.unscored}'}"
-                text = each.value.reason if isinstance(each.value, Missing) and lacks else text
-                cases.append(_case("scores", each.label, "skipped" if lacks else "", text))
-        skipped = sum(case.find("skipped") is not None for case in cases)
-        counts = {"tests": str(len(cases)), "failures": str(len(self.report.failed)), "errors": "0"}
-        counts |= {"skipped": str(skipped), "time": "0"}
+        """Return JUnit XML with a test case per condition, and what was judged as properties."""
+        failed, tests = str(len(self.report.failed)), str(len(self.report.conditions))
+        counts = {"tests": tests, "failures": failed, "errors": "0", "skipped": "0", "time": "0"}
         suites = Xml.Element("testsuites", {"name": "evenhand", **counts})
         suite = Xml.SubElement(suites, "testsuite", {"name": f"evenhand.{self.results.kind}", **counts})
         properties = Xml.SubElement(suite, "properties")
@@ -433,7 +407,11 @@ class Summary:
         about |= {} if self._unscored is None else {"unscored": self._unscored.with_reasons}
         for name, value in about.items():
             Xml.SubElement(properties, "property", {"name": name, "value": visible_line(value)})
-        suite.extend(cases)
+        for each in self.report.conditions:
+            attributes = {"classname": "evenhand.conditions", "name": visible_line(each.condition), "time": "0"}
+            case = Xml.SubElement(suite, "testcase", attributes)
+            message = {} if each.holds else {"message": visible_line(each.found)}
+            Xml.SubElement(case, "system-out" if each.holds else "failure", message).text = visible(each.found)
         Xml.indent(suites)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode")
 
@@ -451,14 +429,6 @@ class Summary:
     @property
     def _unscored(self) -> UnscoredCounts | None:
         return self.results.unscored_counts if isinstance(self.results, Results) else None
-
-
-def _case(suite: str, name: str, outcome: str, text: str) -> Xml.Element:
-    """Return a test case, which passed where no other outcome is given."""
-    case = Xml.Element("testcase", {"classname": f"evenhand.{suite}", "name": visible_line(name), "time": "0"})
-    attributes = {"message": visible_line(text)} if outcome else {}
-    Xml.SubElement(case, outcome or "system-out", attributes).text = visible(text)
-    return case
 
 
 WRITERS: Final[Mapping[str, Callable[[Summary], str]]] = {

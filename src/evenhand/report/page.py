@@ -21,7 +21,7 @@ from markupsafe import Markup
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, write_as_it_ends
 from evenhand.labels.correct import correct
-from evenhand.labels.people import Labels, read_gold
+from evenhand.labels.people import Labels, majority_labels, read_gold
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -190,14 +190,12 @@ def _run_names(names: Sequence[str]) -> list[str]:
 
 
 def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[VerdictView]:
-    """Add to each verdict the label that most people gave, or each of several that equally many gave."""
-    given = {"/".join(map(str, name)): own for name, own in labels.by_question.items()}
+    """Add to each verdict the label that most people gave."""
+    given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
     for view in views:
-        counts = Counter(str(each.value) for each in given.get(view.name, ()))
-        most = [label for label, count in counts.items() if count == max(counts.values())]
-        agrees = view.selected is not None and view.selected.casefold() in map(str.casefold, most)
-        wrong = None if not most or view.selected is None else not agrees
-        yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
+        gold = str(given[view.name]) if view.name in given else None
+        known = gold is not None and view.selected is not None
+        yield replace(view, gold=gold, wrong=view.selected.casefold() != gold.casefold() if known else None)  # type: ignore[union-attr] # known
 
 
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:

@@ -47,7 +47,7 @@ class DifferenceTest:
         adjusted_p_value: After Holm's correction over all pairs that were tested.
         method: ``"exact"`` or ``"t"``: see :func:`paired_test`; ``"wald"`` or ``"scheffe"``: of strengths, see
             :meth:`~evenhand.statistics.strengths.StrengthModel.difference`; ``"betting"``: see
-            :class:`~evenhand.statistics.anytime.ConfidenceSequence`.
+            :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
         clusters: Clusters whose difference is not zero; of strengths those with a scored contest.
     """
 

@@ -14,9 +14,14 @@ from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, rate_against_each, win_rates
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
-from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
-from evenhand.statistics.strengths import NO_CONTEST, StrengthModel, fit_strengths
+from evenhand.statistics.strengths import (
+    NO_CONTEST,
+    LengthControlled,
+    StrengthModel,
+    fit_strengths,
+    length_controlled_win_rates,
+)
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
 """The reason for missing model estimates if intervals are to hold at any time."""

@@ -55,12 +55,12 @@ _SHOWN_CHARACTERS: Final = 200
 _CATALOG_ID: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 _OF_A_CRITERION: Final = frozenset({"__type__", "name", *CRITERION_FIELDS})
 """A mapping that is a criterion has one of these fields."""
-_OF_ROWS: Final[Mapping[Kind, tuple[str, str]]] = {
-    "criterion": ("a mapping with name, description and options, a yes/no question", "put the criterion"),
-    "rubric": ("a list or mapping of criteria, in the form of another tool too", "put the criteria"),
-    "checklist": ("a list of questions, a list or mapping of items", "put the questions"),
+_OF_ROWS: Final[Mapping[Kind, str]] = {
+    "criterion": "a mapping with name, description and options, a yes/no question",
+    "rubric": "a list or mapping of criteria, in the form of another tool too",
+    "checklist": "a list of questions, a list or mapping of items",
 }
-"""The accepted content of a row, and the alternative to naming a file there."""
+"""The accepted content of a row."""
 
 
 class UndefinedScoreWarning(EvenhandWarning):
@@ -239,15 +239,9 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     inline = text.startswith(("{", "[")) or (kind == "criterion" and reads_as_sentence(text))
     if inline or (_CATALOG_ID.fullmatch(text) and not names_a_file(text)):
         return _resolve_text(text, kind)
-    forms, instead = _OF_ROWS[kind]
-    if text and names_a_file(text):
-        raise ArtifactError(
-            f"{shown(given)} is the name of a file, and no file is read because a row of data names it: {instead} into "
-            f"the row, or the id of a {kind} such as {EXAMPLES[kind]!r}"
-        )
     raise ArtifactError(
-        f"{shown(given)} is no {kind} of a row; accepted: {forms}, or the id of a {kind} such as {EXAMPLES[kind]!r}, "
-        "with nothing in brackets behind it"
+        f"{shown(given)} is no {kind} of a row; accepted: {_OF_ROWS[kind]}, or the id of a {kind} such as "
+        f"{EXAMPLES[kind]!r}, with nothing in brackets behind it; no file is read because a row of data names it"
     )
 
 
