@@ -18,6 +18,7 @@ from evenhand.data.cells import (
     weights_by_judge,
 )
 from evenhand.data.fields import (
+    check_column_names,
     read_clusters,
     row_groups,
     text_of,
@@ -105,14 +106,9 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
-    rows, votes, gold_fields, criteria = (
-        read_rows(data, options.split),
-        options.votes,
-        options.gold_fields,
-        options.criteria,
-    )
-    judges = columns_of(rows, votes, "votes")
-    people = () if gold_fields is None else columns_of(rows, gold_fields, "gold_fields")
+    rows, criteria, gold = read_rows(data, options.split), options.criteria, options.gold_fields
+    judges = columns_of(rows, options.votes, "votes")
+    people = () if gold is None else columns_of(rows, gold, "gold_fields")
     names = [column.name for column in (*judges, *people)]
     if len(names) < 2 or len(set(names)) < len(names):
         raise InvalidInputError(
@@ -123,13 +119,15 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     criterion = categories_of((*judges, *people)) if criteria is None else load_criterion(criteria)
     reader = LabelReader(criterion, as_index=options.as_index)
-    named = [votes, *([] if gold_fields is None else [gold_fields])]
-    given = [column for each in named for column in ([each] if isinstance(each, str) else each)]
-    clusters = read_clusters(rows, options.cluster_field, apart=set(given))
+    apart = {
+        *check_column_names(options.votes, "votes"),
+        *(() if gold is None else check_column_names(gold, "gold_fields")),
+    }
+    clusters = read_clusters(rows, options.cluster_field, apart=apart)
     cast = [cast_votes(columns, len(rows), reader, kind) for columns, kind in ((judges, "judge"), (people, "human"))]
     cells = [
-        Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*own, *said))
-        for row, (own, said) in enumerate(zip(*cast, strict=True))
+        Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*own, *of_people))
+        for row, (own, of_people) in enumerate(zip(*cast, strict=True))
     ]
     parameters = {
         "evenhand_version": __version__,
@@ -188,9 +186,9 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
-    said = {name: getattr(options, name) for name in ("judge_field", "id_field", "swapped_field", "pattern")}
-    said = {"replies": list(read.columns), **said, **_parameters(options, rule)}
-    return _table_of_votes(read, criterion, cells, (), said)
+    named = {name: getattr(options, name) for name in ("judge_field", "id_field", "swapped_field", "pattern")}
+    parameters = {"replies": list(read.columns), **named, **_parameters(options, rule)}
+    return _table_of_votes(read, criterion, cells, (), parameters)
 
 
 @takes(IntervalOptions)

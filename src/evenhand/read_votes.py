@@ -223,8 +223,8 @@ class RecordedVotes:
                 if judge is not None:
                     allow_none = reason == "missing_response"
                     name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
-                place, said = places[names[number]], cell if draws and isinstance(cell, list | tuple) else [cell]
-                votes += [RecordedVote(number, row, place, name, samples[number], one, reason) for one in said]
+                place, cells = places[names[number]], cell if draws and isinstance(cell, list | tuple) else [cell]
+                votes += [RecordedVote(number, row, place, name, samples[number], one, reason) for one in cells]
         judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
         return replace(
             found,
@@ -268,35 +268,33 @@ class RecordedVotes:
         )
 
     def _samples(self) -> list[int]:
-        column = self.column("sample_field")
-        if column is None:
-            return [0] * len(self.rows)
-        names = [name_of(field_of(row, column, number, "sample_field")) for number, row in enumerate(self.rows)]
+        names = self.names("sample_field", "0")
         for number, name in enumerate(names):
             if not name.isdecimal():
                 raise InvalidInputError(
-                    f"row {number} has {name!r} in {column!r}, which numbers the draws (sample_field=…): give 0, 1, …"
+                    f"row {number} has {name!r} in {self.column('sample_field')!r}, which numbers the draws "
+                    "(sample_field=…): give 0, 1, …"
                 )
         return list(map(int, names))
 
-    def agreed(self, keys: Sequence[Hashable], said: Sequence[Any], what: str) -> dict[Any, Any]:
-        """Return key -> what its rows say, which is the same, or None.
+    def agreed(self, keys: Sequence[Hashable], values: Sequence[Any], what: str) -> dict[Any, Any]:
+        """Return key -> the value of its rows, which must be the same or None.
 
         Args:
             keys: One per row.
-            said: One per row.
-            what: It is, for the message.
+            values: One per row.
+            what: The name of the value, for the message.
 
         Raises:
             InvalidInputError: If rows with the same key contradict each other.
         """
         found: dict[Hashable, tuple[int, Any]] = {}
-        for number, (key, value) in enumerate(zip(keys, said, strict=True)):
+        for number, (key, value) in enumerate(zip(keys, values, strict=True)):
             if value is not None and found.setdefault(key, (number, value))[1] != value:
                 other, known = found[key]
                 raise InvalidInputError(
-                    f"row {number} has {what} {value!r}, and row {other}, about the same, {known!r}: let them say the "
-                    "same"
+                    f"row {number} has {what} {value!r}, and row {other}, about the same, {known!r}: give both the "
+                    "same value"
                 )
         return {key: value for key, (_, value) in found.items()}
 

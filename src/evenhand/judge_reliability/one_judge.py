@@ -705,9 +705,9 @@ def compare_with_people(
 
     votes, draws = [], []
     for question in labelled:
-        said = [[categories.of_vote(vote) for vote in of_draw.values()] for of_draw in question.draws.values()]
-        single = [each == question.label for of_draw in said for each in of_draw if each != UNSCORED]
-        whole = [{*each} == {question.label} for each in said if len(each) > 1 and UNSCORED not in each]
+        selections = [[categories.of_vote(vote) for vote in of_draw.values()] for of_draw in question.draws.values()]
+        single = [each == question.label for of_draw in selections for each in of_draw if each != UNSCORED]
+        whole = [{*each} == {question.label} for each in selections if len(each) > 1 and UNSCORED not in each]
         votes.append((question.together, sum(single), len(single)))
         draws.append((question.together, sum(whole), len(whole)))
     truth, judged = places(labelled)
@@ -868,9 +868,9 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
 
 
 def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
-    said = findings(result)
-    yield from (f"{found.measure} {found.text}." for found in said if found.measured)
-    if unmeasured := [f"{found.measure} ({found.text})" for found in said if not found.measured]:
+    remarks = findings(result)
+    yield from (f"{found.measure} {found.text}." for found in remarks if found.measured)
+    if unmeasured := [f"{found.measure} ({found.text})" for found in remarks if not found.measured]:
         yield f"Not measured: {'; '.join(unmeasured)}."
     yield from unscored_note(result.replies.unscored_counts)
     yield from readings_note([result.replies.readings])

@@ -502,6 +502,6 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
         Column("flips", "flip_rate"),
         Column("score without it", "change_without"),
     )
-    said = "The last column is the score of the panel without the judge, less that of the whole panel."
-    notes = [said] if any(judge.change_without for judge in judges.values()) else []
+    last = "The last column is the score of the panel without the judge, less that of the whole panel."
+    notes = [last] if any(judge.change_without for judge in judges.values()) else []
     return panels, measures_table("Judge by judge", (*labels, "judge"), judges, columns, notes, kind="judges")

@@ -143,9 +143,9 @@ class VoteAnalysis(Analysis):
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, with the rule of the scale, which needs no weights."""
-        said = super().by_people()
+        header = super().by_people()
         rule = check_rule(None, self.criterion.scale)
-        return {**said, "parameters": {**said["parameters"], "votes": ["people"], "rule": rule, "weights": None}}
+        return {**header, "parameters": {**header["parameters"], "votes": ["people"], "rule": rule, "weights": None}}
 
     @cached_property
     def summaries(self) -> Mapping[str, VoteSummary]:
@@ -201,12 +201,12 @@ class VoteAnalysis(Analysis):
             UnknownRuleError: A rule that does not exist or does not fit the scale.
             InvalidInputError: Weights that do not fit the judges or the rule.
         """
-        said = self.parameters
+        parameters = self.parameters
         changed: dict[str, Any] = {
-            "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
-            "weights": said["weights"] if weights is None else weights_by_judge(weights, said["votes"]),
+            "rule": check_rule(parameters["rule"] if rule is None else rule, self.criterion.scale),
+            "weights": parameters["weights"] if weights is None else weights_by_judge(weights, parameters["votes"]),
         }
-        return {**self.header, "parameters": {**said, **changed}}
+        return {**self.header, "parameters": {**parameters, **changed}}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
@@ -266,12 +266,12 @@ class AgreementAnalysis(Analysis):
 
     def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
         super().__init__(header, parameters, stored)
-        said, cells = parameters, list(stored.cells())
+        cells = list(stored.cells())
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
-        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
+        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in parameters["votes"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in parameters["gold_fields"]]
         level = self.level_over([cell.about["cluster"] for cell in cells])
-        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
+        drawn = Drawing(level=level, resamples=parameters["resamples"], seed=parameters["seed"])
         scale = Scale.of(self.criterion)
         self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
         self.panels: tuple[PanelAgreement, ...] = panels(raters, scale, **drawn)
@@ -281,9 +281,9 @@ class AgreementAnalysis(Analysis):
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Count the clusters."""
-        said = header["parameters"]
-        level = clustered_level(said["level"], [about["cluster"] for about in abouts], said["interval"])
-        return {**header, "parameters": {**said, "num_clusters": level.n_clusters}}
+        parameters = header["parameters"]
+        level = clustered_level(parameters["level"], [about["cluster"] for about in abouts], parameters["interval"])
+        return {**header, "parameters": {**parameters, "num_clusters": level.n_clusters}}
 
     @cached_property
     def entries(self) -> tuple[RaterPair, ...]:

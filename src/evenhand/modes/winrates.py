@@ -547,8 +547,7 @@ def winrate_bounds(
 ) -> _Bounds:
     """Return a system's winrate if every unscored vote had been against it, or for it, and the bounds if these lead.
 
-    A contest whose votes were scored and that was set aside, since the orders disagree, is lost or won too, but is not
-    unscored.
+    A contest that was set aside is lost or won too, but is not unscored.
 
     Args:
         contests: The system's contests.
@@ -562,7 +561,7 @@ def winrate_bounds(
     turned = ends[second, ::-1]  # the first system's wins are the second one's losses
     turned[..., 0] = turned[..., 1] - turned[..., 0]
     ends[second] = turned
-    kept = ~np.array([contest.score is None and contest.verdict.read for contest in contests], dtype=bool)
+    kept = ~np.array([contest.set_aside for contest in contests], dtype=bool)
     aside, (worst, best) = len(contests) - int(kept.sum()), ends[kept].sum(axis=0).tolist()
     unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
     leading = None
@@ -589,8 +588,8 @@ def _bounds_against_each(
     limits, ends = [], []
     for own, fought in zip(held.values(), met[1].sum(axis=0).tolist()[1:], strict=True):
         rate = next(rates) if fought else None
-        *known, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
-        limits.append(known)
+        *sides, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
+        limits.append(sides)
         if leading is not None:
             ends.append((leading.low, leading.high, leading.interval_low, leading.interval_high, leading.share))
         elif rate is not None:
@@ -622,8 +621,7 @@ def decisions(
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
     unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
-    other. So a decision stands for any unscored votes. A contest that was read and set aside,
-    since the orders disagree, is no contest.
+    other. So a decision stands for any unscored votes. Contests that were set aside do not count.
 
     Args:
         contests: All so far, in any order.
@@ -643,11 +641,11 @@ def decisions(
 
 def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
-    known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
-    if not known:
+    counted = [contest for contest in contests if not contest.set_aside]
+    if not counted:
         return 1.0
-    labels = np.unique(cluster_numbers(known), return_inverse=True)[1]
-    ends = cluster_sums(unscored_limits(known, reduction), labels)
+    labels = np.unique(cluster_numbers(counted), return_inverse=True)[1]
+    ends = cluster_sums(unscored_limits(counted, reduction), labels)
     stake = np.bincount(labels).max()  # does not depend on results
     least, most = (
         ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)

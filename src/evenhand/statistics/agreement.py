@@ -817,12 +817,12 @@ def leave_one_out_alignment(
     ([[0.5, 0.5, 1.0], [1.0, 0.5, 0.5]], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
     """
     of_judge, of_people = np.full((2, len(judge), len(people)), np.nan)
-    for row, said in enumerate(judge):
+    for row, label in enumerate(judge):
         labels = [column[row] for column in people]
         for left_out, own in enumerate(labels):
             others = [label for place, label in enumerate(labels) if place != left_out and label is not None]
             if own is not None and others:
-                of_judge[row, left_out] = -math.inf if said is None else _alignment(said, others, scoring)
+                of_judge[row, left_out] = -math.inf if label is None else _alignment(label, others, scoring)
                 of_people[row, left_out] = _alignment(own, others, scoring)
     return of_judge, of_people
 
