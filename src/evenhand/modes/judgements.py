@@ -74,7 +74,7 @@ from evenhand.results.vote_columns import (
     VerdictColumns,
     VoteColumns,
     codes_of,
-    told_for_measures,
+    numbers_for_measures,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -680,7 +680,7 @@ def summarize_criterion(
     if not isinstance(verdicts, VerdictColumns):
         masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
         verdicts = VerdictColumns.of(verdicts, masses)
-    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts), 1)), level=level)
+    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts.score), 1)), level=level)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
@@ -1274,7 +1274,7 @@ class JudgementAnalysis(Analysis):
         criteria = {each.name: each for each in self.criteria}
         for row, each in zip(self.records(), self.entries, strict=True):
             mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
-            yield {**row, **told_for_measures(each.verdict, mass)}
+            yield {**row, **numbers_for_measures(each.verdict, mass)}
 
 
 def _question(item: Judgement) -> QuestionName:
