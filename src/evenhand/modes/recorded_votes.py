@@ -102,11 +102,6 @@ class VoteAnalysis(Analysis):
             yield RecordedInstance(**cell.about, verdict=verdict)
 
     @property
-    def instances(self) -> tuple[RecordedInstance, ...]:
-        """The entries, in the order of the rows."""
-        return self.entries
-
-    @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
         return tuple(each.verdict for each in self.entries)
@@ -217,7 +212,7 @@ class VoteAnalysis(Analysis):
         their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
         """
         found = []
-        for each in self.instances:
+        for each in self.entries:
             about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
             about |= {"system": each.system or None}
             row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
@@ -232,7 +227,7 @@ class VoteAnalysis(Analysis):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each instance."""
-        for each in self.instances:
+        for each in self.entries:
             verdict, reference = each.verdict, each.reference
             record = {
                 **{name: getattr(each, name) for name in self.names},
