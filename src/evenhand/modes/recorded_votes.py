@@ -17,7 +17,6 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
     PanelAgreement,
-    Rater,
     RaterPair,
     Scale,
     VoteSummary,
@@ -263,15 +262,17 @@ class AgreementAnalysis(Analysis):
         super().__init__(header, parameters, stored)
         cells = list(stored.cells())
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
-        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in parameters["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in parameters["gold_fields"]]
+        judges, humans = (
+            {name: [votes.get(name) for votes in cast] for name in parameters[setting]}
+            for setting in ("votes", "gold_fields")
+        )
         level = self.level_over([cell.about["cluster"] for cell in cells])
         drawn = Drawing(level=level, resamples=parameters["resamples"], seed=parameters["seed"])
         scale = Scale.of(self.criterion)
-        self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
-        self.panels: tuple[PanelAgreement, ...] = panels(raters, scale, **drawn)
-        self.missing = {rater.name: rater.selected.count(None) for rater in raters}
-        self.not_asked = {rater.name: sum(rater.name not in votes for votes in cast) for rater in raters}
+        self.pairs: tuple[RaterPair, ...] = all_pairs(judges, humans, scale, **drawn)
+        self.panels: tuple[PanelAgreement, ...] = panels(judges, humans, scale, **drawn)
+        self.missing = {name: selected.count(None) for name, selected in {**judges, **humans}.items()}
+        self.not_asked = {name: sum(name not in votes for votes in cast) for name in self.missing}
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
