@@ -57,7 +57,7 @@ class _Sheet(Conversation):
     reason: UnscoredReason | None = None
 
     async def answer(self) -> None:
-        """Ask for all answers, and again for those only that are unscored, as often as it is allowed."""
+        """Ask for all answers, and up to ``max_reasks`` times again for those that are unscored."""
         text = self.first_message(self.items[0].question, "sheet", self._values(self.items))
         reply = await self._ask("sheet", text, self.items)
         for _ in range(self.flow.max_reasks):
