@@ -17,7 +17,6 @@ from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, L
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
 from evenhand.statistics.strengths import (
     NO_CONTEST,
-    LengthControlled,
     StrengthModel,
     fit_strengths,
     length_controlled_win_rates,
@@ -204,7 +203,6 @@ class Ranking:
         groups: Systems that are not distinguishable, best first.
         cycles: Circular preferences.
         model: The fitted Davidson (and Beaver) model: ties and position advantage.
-        length_controlled: None without lengths, and if all is to hold at any time.
         balanced: Every two systems with a scored contest met in equally many, or every opponent counts alike, since
             all is to hold at any time. Ranks, groups and differences are of win rates then.
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
@@ -220,7 +218,6 @@ class Ranking:
     groups: tuple[tuple[str, ...], ...]
     cycles: CycleRate
     model: StrengthModel
-    length_controlled: LengthControlled | None
     balanced: bool
     contests_added: bool
     level: float
@@ -284,13 +281,12 @@ def rank_systems(
     ranks = dict(zip(values, places, strict=True))
     mean = _mean_ranks_of(contests, field, over)
     model = fit_strengths(shown, order_effect=ordered, level=over)
-    controlled, no_lengths = None, "no contest with lengths"
+    unknown = Missing(AT_ANY_TIME if anytime else "no contest with lengths")
+    at_equal_length: Sequence[Interval | Missing] = [unknown] * len(records)
     if anytime:  # an interval that does not hold is not one
-        unknown, no_lengths = Missing(AT_ANY_TIME), AT_ANY_TIME
         model = replace(model, strengths=(unknown,) * len(records), position_probability=unknown)
     elif length_difference is not None:
-        controlled = length_controlled_win_rates(contests, length_difference, level=over)
-        no_lengths = controlled.reason or no_lengths
+        at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
     order = sorted(range(len(records)), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
@@ -310,7 +306,7 @@ def rank_systems(
                 mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
                 strength=_supported(model.strengths[place], records[place]),
                 field_winrate=expected.get(place) or unranked,
-                length_controlled_winrate=(controlled and controlled.win_rates[place]) or Missing(no_lengths),
+                length_controlled_winrate=at_equal_length[place],
             )
         )
     return Ranking(
@@ -319,7 +315,6 @@ def rank_systems(
         groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
         cycles=cycle_rate(contests, level=over),
         model=model,
-        length_controlled=controlled,
         balanced=balanced,
         contests_added=field is not None and field.contests_added,
         level=over.level,
