@@ -349,7 +349,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
         texts = tuple(about.texts.values())
         first, second = (texts[side] for side in pair)
         if first is not None and second is not None:
-            name = f"{about.named}:{pair[0]}-{pair[1]}"
+            name = f"{about.row_name}:{pair[0]}-{pair[1]}"
             questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
     return questions
 
