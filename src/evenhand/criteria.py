@@ -200,10 +200,6 @@ class Criterion(FrozenModel):
                 f"the two options of the binary criterion {self.name!r} both have the value {scored[0].value!r}; "
                 "give the one that means 'met' the higher value"
             )
-        self._check_range()
-        return self
-
-    def _check_range(self) -> None:
         low, high = self.score_range
         for option in self.options:
             if self.scale == "pairwise" and option.value is not None and not 0 <= option.value <= 1:
@@ -217,6 +213,7 @@ class Criterion(FrozenModel):
                 f"the options of the criterion {self.name!r} have values from {low!r} to {high!r}; values that do not "
                 "lie in [0, 1] say how far a score can go: give at least two that differ, by a finite number"
             )
+        return self
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

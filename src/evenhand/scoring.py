@@ -148,7 +148,8 @@ def summarize(
             options selected. Columns have their own.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
-    given = np.array(ranges if len(ranges) else [UNIT_RANGE] * len(columns), dtype=float).reshape(-1, 2)
+    scored, unscored = np.isfinite(columns.score), columns.votes.per_question(~columns.votes.answered)
+    given = np.array(ranges if len(ranges) else [UNIT_RANGE] * len(scored), dtype=float).reshape(-1, 2)
     bounds = (float(given[:, 0].min()), float(given[:, 1].max())) if len(given) else UNIT_RANGE
     low, width = bounds[0], bounds[1] - bounds[0]
     measures, (share, covered_mass) = vote_measures(
@@ -163,9 +164,9 @@ def summarize(
     return ScoreSummary(
         score=known(score, "no instance has a score"),
         covered_mass=known(covered_mass, "no expected value rests on probabilities"),
-        num_instances=len(columns),
-        num_unscored=int((~columns.scored & ~columns.na).sum()),
-        num_lone=int((columns.scored & (columns.num_unscored_votes > 0)).sum()),
+        num_instances=len(scored),
+        num_unscored=int((~scored & ~columns.na).sum()),
+        num_lone=int((scored & (unscored > 0)).sum()),
         num_na=int(columns.na.sum()),
         score_if_unscored_0=_mean(limits[:, 0]),
         score_if_unscored_1=_mean(limits[:, 1]),
@@ -237,7 +238,7 @@ def vote_measures(
         width: The width of the range of the values; draws spread by half of it at most.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
-    rows = np.arange(len(columns)) if rows is None else rows
+    rows = np.arange(len(columns.score)) if rows is None else rows
     several = columns.votes.per_question(np.ones(len(columns.votes.question))) > 1
     table = np.stack(
         [

@@ -293,14 +293,13 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
             tie is offered: there the one shown first is taken, so that the two orders make a tie.
     """
     qualities = [quality(response_statistics(question, response)) for response in question.responses]
-    positions = option_positions(question.criterion)
     if not question.compares:
-        return _nearest(positions, qualities[0], prefer_high=False)
+        return _nearest(question.criterion, qualities[0], prefer_high=False)
     if question.mode == "compare":
         target = min(1.0, max(0.0, 0.5 + DIFFERENCE_GAIN * (qualities[0] - qualities[1])))
         first, second = question.responses  # of equal quality: a coin that falls the other way when they change places
         heads = first_shown == 0 if first == second else _digest(first) > _digest(second)
-        return _nearest(positions, target, prefer_high=heads)
+        return _nearest(question.criterion, target, prefer_high=heads)
     best = max(qualities)
     tied = [place for place, value in enumerate(qualities) if value >= best - _SAME]
     return max(tied, key=lambda place: _digest(question.responses[place]))
@@ -320,8 +319,9 @@ def option_positions(criterion: Criterion) -> dict[int, float]:
     return dict(zip(scored, given if len(given) == len(scored) else spaced, strict=True))
 
 
-def _nearest(positions: Mapping[int, float], target: float, *, prefer_high: bool) -> int:
+def _nearest(criterion: Criterion, target: float, *, prefer_high: bool) -> int:
     """Return the option nearest to the target; of two equally near ones the higher or the lower."""
+    positions = option_positions(criterion)
     nearest = min(abs(value - target) for value in positions.values())
     tied = [index for index, value in positions.items() if abs(value - target) <= nearest + _SAME]
     return (max if prefer_high else min)(tied, key=lambda index: positions[index])
@@ -432,9 +432,9 @@ def _compare(response: str, other: str, context: Sequence[str], *, to_reference:
     # the shortest text of the context is taken to be the question, the rest is sources
     question = frozenset(tokenize(min(context, key=len))) if context and to_reference else frozenset[str]()
     ours, theirs = tokenize(response), tokenize(other)
-    overlap = f_measure if to_reference else overlap_coefficient
+    beta = 2.0 if to_reference else None  # recall counts double: a response may say more than the reference
     words, characters = (
-        overlap(_bag(ours, question, grams=grams), _bag(theirs, question, grams=grams)) for grams in (False, True)
+        overlap(_bag(ours, question, grams=grams), _bag(theirs, question, grams=grams), beta) for grams in (False, True)
     )
     full = len(theirs) if to_reference else math.log1p(FULL_ANSWER_WORDS)
     return TextStatistics(
@@ -473,29 +473,24 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-def f_measure(ours: Mapping[str, float], theirs: Mapping[str, float], *, beta: float = 2.0) -> float:
-    """Return F-beta of two weighted bags: (1 + β²)·P·R / (β²·P + R), with P over ``ours`` and R over ``theirs``.
+def overlap(ours: Mapping[str, float], theirs: Mapping[str, float], beta: float | None = None) -> float:
+    """Return the overlap of two weighted bags; 0 when nothing is shared.
 
-    0 when nothing is shared. β = 2 counts recall double: a response may say more than the reference.
+    With ``beta`` it is F-beta, (1 + β²)·P·R / (β²·P + R), with P over ``ours`` and R over ``theirs``; else the shared
+    mass over that of the smaller bag (Szymkiewicz–Simpson).
 
-    >>> f_measure({"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 2}, beta=1)  # P = 2/2, R = 2/4
+    >>> overlap({"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 2}, beta=1)  # P = 2/2, R = 2/4
     0.6666666666666666
+    >>> overlap({"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1})  # 1 / 2
+    0.5
     """
-    shared = _shared_mass(ours, theirs)
+    shared = sum(min(mass, theirs[key]) for key, mass in ours.items() if key in theirs)
     if not shared:
         return 0.0
     precision, recall = shared / sum(ours.values()), shared / sum(theirs.values())
+    if beta is None:
+        return max(precision, recall)
     return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
-
-
-def overlap_coefficient(ours: Mapping[str, float], theirs: Mapping[str, float]) -> float:
-    """Return the shared mass of two bags over that of the smaller one (Szymkiewicz–Simpson); 0 when either is empty.
-
-    >>> overlap_coefficient({"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1})  # 1 / 2
-    0.5
-    """
-    shared = _shared_mass(ours, theirs)
-    return shared / min(sum(ours.values()), sum(theirs.values())) if shared else 0.0
 
 
 def repetition(tokens: list[str]) -> float:
@@ -530,10 +525,6 @@ def _bag(tokens: list[str], question: frozenset[str], *, grams: bool) -> dict[st
         for piece in [padded[start : start + 3] for start in range(len(padded) - 2)] if grams else [token]:
             bag[piece] = bag.get(piece, 0.0) + weight
     return bag
-
-
-def _shared_mass(ours: Mapping[str, float], theirs: Mapping[str, float]) -> float:
-    return sum(min(mass, theirs[key]) for key, mass in ours.items() if key in theirs)
 
 
 def _script_share(response: str, witness: str) -> float:

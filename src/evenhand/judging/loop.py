@@ -12,7 +12,7 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ class Run:
 
 @dataclass(slots=True)
 class _Lane:
-    """A judge of a panel, with places for as many tasks as it is useful to have waiting at once."""
+    """A judge of a panel, with a place per task that may wait at once."""
 
     calls: Calls
     weight: float
@@ -286,7 +286,15 @@ class OpenPanel(Sequence[JudgeEngine]):
             await self._opened.wait()
             if self._failure is not None:
                 raise self._failure
-            workers = self._workers(run)
+            tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
+            queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self._judges))]
+            wanted = [min(lane.calls.engine.concurrency, tasks) for lane in self._lanes]
+            workers = [  # judge by judge in turns, so that every judge votes on the first questions
+                self._work(run, lane, queue)
+                for turn in range(max(wanted))
+                for lane, queue, most in zip(self._lanes, queues, wanted, strict=True)
+                if turn < most
+            ]
             if len(workers) == 1:  # no further task of the loop
                 await workers[0]
             else:
@@ -296,18 +304,6 @@ class OpenPanel(Sequence[JudgeEngine]):
             return run.cast()
         finally:
             self._casting.discard(asyncio.current_task())
-
-    def _workers(self, run: Run) -> list[Coroutine[Any, Any, None]]:
-        """Return the workers, judge by judge in turns, so that every judge votes on the first questions."""
-        tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
-        queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self._judges))]
-        wanted = [min(lane.calls.engine.concurrency, tasks) for lane in self._lanes]
-        return [
-            self._work(run, lane, queue)
-            for turn in range(max(wanted))
-            for lane, queue, most in zip(self._lanes, queues, wanted, strict=True)
-            if turn < most
-        ]
 
     async def _work(self, run: Run, lane: _Lane, tasks: Iterator[Task]) -> None:
         """Cast the votes of one task one by one; later runs wait for a place until there are no more."""

@@ -247,10 +247,14 @@ class CorrectedScores(PrintedTables):
         title = "Differences of what people would say, paired over the rows"
         return scores, _table(title, "systems", self.differences, level, notes=distinguished)
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield a plain row for each score, and after these for each difference."""
+        for kind, found in (("score", self.scores), ("difference", self.differences)):
+            yield from ({"kind": kind, **each.record()} for each in found)
+
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row for each score, and after these for each difference."""
-        kinds = {"score": self.scores, "difference": self.differences}
-        return pd.DataFrame.from_records([{"kind": kind, **each.record()} for kind in kinds for each in kinds[kind]])
+        """Return the rows of :meth:`records`."""
+        return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:
         """Return all of it as JSON; what is missing is ``{"reason": …}``."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
 
 from evenhand.aggregation.verdict import aggregate, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric
-from evenhand.data.fields import check_label_columns, warn_of_left_out_context
+from evenhand.data.fields import check_label_columns, clustered_level, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import report_of_run
@@ -111,9 +111,8 @@ def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, s
     }
 
 
-def biased(consistent: Union[bool, None]) -> Union[bool, None]:
-    """Return whether the order changed the outcome; None if there was only one order."""
-    return None if consistent is None else not consistent
+BIASED: Final = {True: False, False: True, None: None}
+"""Whether the orders select the same -> whether the order changed the outcome; None if there was only one order."""
 
 
 def check_names(owners: Mapping[str, Iterable[str]], error: type[InvalidInputError]) -> None:
@@ -210,19 +209,15 @@ class AssessingJudge(JudgeMetric):
     label_fields: Maybe[Dict[str, str]] = None
     as_index: bool = False
 
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        rows: object = self.examples
-        if rows is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
-            raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
-        super().verify()
-
     def example_pools(self, criteria: Sequence[Criterion]) -> Dict[str, ExamplePool]:
         """Return criterion name -> its labelled cases.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
+        rows: object = self.examples
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
         check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
         pools = {}
         for criterion in criteria:
@@ -255,7 +250,7 @@ class AssessingJudge(JudgeMetric):
             criterion,
             judged[0].mode.rules,
             samples=self.samples,
-            level=self.level_of(judged),
+            level=clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval),
             seed=self.seed,
         )
         scores = {} if report is None else report.scores(with_intervals=self.return_confidence_interval)
@@ -270,7 +265,7 @@ def verdict_entries(judged: JudgedInstance, criterion: Criterion, verdict: Verdi
         "agreement": verdict.agreement,
         "spread": verdict.spread,
         "covered_mass": mean_covered_mass(verdict.votes, criterion) if expected else None,
-        "positional_bias": biased(verdict.position_consistent),
+        "positional_bias": BIASED[verdict.position_consistent],
     }
 
 
@@ -695,9 +690,8 @@ class ChecklistJudge(ChecklistFields):
         """Return the scores of the instances with intervals, and those of each question and category."""
         results, shown = [each.result for each in judged], self.return_confidence_interval
         warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
-        panels = item_panels(
-            results, judged[0].mode.rules, samples=self.samples, level=self.level_of(judged), seed=self.seed
-        )
+        level = clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval)
+        panels = item_panels(results, judged[0].mode.rules, samples=self.samples, level=level, seed=self.seed)
         scores: Dict[str, Any] = scores_of(measures, with_intervals=shown)
         if measures.pass_rate:
             scores |= scores_of(measures, "macro", with_intervals=shown, only={"pass_rate"})
@@ -858,7 +852,7 @@ def _system_entries(
         "summaries": unless_none(view and view.shown.summary for _, view in given),
         "contest_grades": unless_none(contest.grade_of(system) for contest in contests),
         "unscored_reasons": unless_none(contest.unscored_reason for contest in contests),
-        "positional_bias": unless_none(biased(contest.verdict.position_consistent) for contest in contests),
+        "positional_bias": unless_none(BIASED[contest.verdict.position_consistent] for contest in contests),
         "prompts": {"compared_to": opponents, **sent} if sent else {},
         "positional_bias_assessments": [view and view.shown.assessment for _, view in other],
         "positional_bias_summaries": unless_none(view and view.shown.summary for _, view in other),
@@ -936,7 +930,7 @@ class BestOfJudge(ChoiceMetric):
         return {
             "selected_candidate": selection.selected,
             "unscored_reason": selection.unscored_reason,
-            "positional_bias": biased(selection.position_consistent),
+            "positional_bias": BIASED[selection.position_consistent],
             "agreement": selection.agreement,
             "selections": [select(votes, selection.names).selected for votes in given],
             "orders": [[selection.names[index] for index in votes[0].order] for votes in given],

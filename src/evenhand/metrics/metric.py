@@ -24,7 +24,6 @@ from evenhand.data.fields import (
     clustered_level,
     context_of,
     field_of,
-    named_groups,
     read_clusters,
     recipe_context_fields,
     row_groups,
@@ -45,7 +44,7 @@ from evenhand.results.measures import Measure, UnscoredCounts, score_entries, sc
 from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
 from evenhand.results.vote_columns import Cell
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
+from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.unitxt import criteria_artifacts
 from evenhand.unitxt.bases import (
     Artifact,
@@ -539,10 +538,6 @@ class JudgeMetric(RunFields):
         """Return what is judged, as far as it is known before there is data."""
         return () if self.criteria is None else (self.freeze(self.criteria),)
 
-    def level_of(self, judged: Sequence[JudgedInstance]) -> IntervalLevel:
-        """Return the level of intervals over these instances, with their clusters."""
-        return clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval)
-
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them.
 
@@ -829,7 +824,8 @@ class JudgeMetric(RunFields):
         first, labels = intermediates[0], options_of_labels(self)
         main, spent, run = first.score_name, first.spent, self._run(intermediates)
         subjects, results = zip(*((each.about, each.result) for each in intermediates), strict=True)
-        measures = first.mode.measures(subjects, results, self.level_of(intermediates))
+        level = clustered_level(self.confidence_level, [about.cluster for about in subjects], self.interval)
+        measures = first.mode.measures(subjects, results, level)
         corrected: Dict[str, Any] = {}
         if labels is not None:
             cells, gold = (
@@ -858,7 +854,7 @@ class JudgeMetric(RunFields):
             "parameters": {
                 **mode.made_by(judged[0].panel, subjects),
                 "n": len(judged),
-                **named_groups(groups),
+                **({"groups": groups} if groups else {}),
                 **mode.parameters(),
             },
             **mode.judged_by([different[place] for place in sorted(different)], list(systems)),

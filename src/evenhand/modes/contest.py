@@ -117,6 +117,11 @@ class Contest:
         return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)
 
     @property
+    def set_aside(self) -> bool:
+        """Whether all its votes are scored, and it has no score all the same, since the orders disagree."""
+        return self.score is None and self.verdict.read
+
+    @property
     def winner(self) -> str | None:
         """The system that wins; None for a tie, and when unscored."""
         return self.winner_in(self.verdict)

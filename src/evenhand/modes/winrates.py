@@ -349,7 +349,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
         texts = tuple(about.texts.values())
         first, second = (texts[side] for side in pair)
         if first is not None and second is not None:
-            name = f"{about.named}:{pair[0]}-{pair[1]}"
+            name = f"{about.row_name}:{pair[0]}-{pair[1]}"
             questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
     return questions
 
@@ -547,8 +547,7 @@ def winrate_bounds(
 ) -> _Bounds:
     """Return a system's winrate if every unscored vote had been against it, or for it, and the bounds if these lead.
 
-    A contest whose votes were scored and that was set aside, since the orders disagree, is lost or won too, but is not
-    unscored.
+    A contest that was set aside is lost or won too, but is not unscored.
 
     Args:
         contests: The system's contests.
@@ -562,7 +561,7 @@ def winrate_bounds(
     turned = ends[second, ::-1]  # the first system's wins are the second one's losses
     turned[..., 0] = turned[..., 1] - turned[..., 0]
     ends[second] = turned
-    kept = ~np.array([contest.score is None and contest.verdict.read for contest in contests], dtype=bool)
+    kept = ~np.array([contest.set_aside for contest in contests], dtype=bool)
     aside, (worst, best) = len(contests) - int(kept.sum()), ends[kept].sum(axis=0).tolist()
     unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
     leading = None
@@ -589,8 +588,8 @@ def _bounds_against_each(
     limits, ends = [], []
     for own, fought in zip(held.values(), met[1].sum(axis=0).tolist()[1:], strict=True):
         rate = next(rates) if fought else None
-        *known, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
-        limits.append(known)
+        *sides, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
+        limits.append(sides)
         if leading is not None:
             ends.append((leading.low, leading.high, leading.interval_low, leading.interval_high, leading.share))
         elif rate is not None:
@@ -622,8 +621,7 @@ def decisions(
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
     unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
-    other. So a decision stands for any unscored votes. A contest that was read and set aside,
-    since the orders disagree, is no contest.
+    other. So a decision stands for any unscored votes. Contests that were set aside do not count.
 
     Args:
         contests: All so far, in any order.
@@ -643,11 +641,11 @@ def decisions(
 
 def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
-    known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
-    if not known:
+    counted = [contest for contest in contests if not contest.set_aside]
+    if not counted:
         return 1.0
-    labels = np.unique(cluster_numbers(known), return_inverse=True)[1]
-    ends = cluster_sums(unscored_limits(known, reduction), labels)
+    labels = np.unique(cluster_numbers(counted), return_inverse=True)[1]
+    ends = cluster_sums(unscored_limits(counted, reduction), labels)
     stake = np.bincount(labels).max()  # does not depend on results
     least, most = (
         ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
@@ -1058,7 +1056,7 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     notes = [*_anytime_notes(table)]
     davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
     notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
-    if ranking.length_controlled is not None and ranking.length_controlled.reason is None:
+    if any(entry.length_controlled_winrate for entry in ranking.systems):
         notes.append(
             "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
             "with length too, so that a system whose responses are longer for saying more is held back."
@@ -1114,7 +1112,7 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:
     """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
-    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    position, cycles, level = ranking.position, ranking.cycles, format_level(ranking.level)
     if isinstance(position, Interval):
         yield (
             f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
@@ -1136,8 +1134,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
         yield from _missing_notes("rank", ranking)
         return
     yield from _missing_notes("strength", ranking)
-    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
-        yield f"No length-controlled winrates: {ranking.length_controlled.reason}."
+    yield from _missing_notes("length_controlled_winrate", ranking)
     if not ranking.balanced:
         added = (
             " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
@@ -1157,7 +1154,8 @@ def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
     for entry in ranking.systems:
         if isinstance(value := getattr(entry, name), Missing):
             lacking.setdefault(value.reason, []).append(entry.system)
-    yield from (f"No {name} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
+    noun = name.replace("_", " ")
+    yield from (f"No {noun} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
 
 
 def _order_note(table: WinrateAnalysis) -> str:

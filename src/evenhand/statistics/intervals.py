@@ -351,7 +351,7 @@ def mean_intervals(
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
     (0.57, 0.75, 0.83, None)
     """
-    table = _columns("values", values)
+    table = np.asarray(values, dtype=float)
     present = ~np.isnan(table)
     return ratio_intervals(np.where(present, table, 0.0), present.astype(float), level=level, bounds=bounds)
 
@@ -476,21 +476,15 @@ def _standard_errors(x: FloatArray, d: FloatArray) -> FloatArray:
     return np.where((k > 1) & (error > 1e-12 * np.abs(estimate)), error, np.nan)
 
 
-def _columns(name: str, values: ArrayLike) -> FloatArray:
-    table = np.asarray(values, dtype=float)
-    if table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2:
-        raise InvalidInputError(f"{name} has the shape {table.shape!r}; give (n_clusters, n_scores) or (n_clusters,)")
-    if np.isinf(table).any():
-        raise InvalidInputError(f"{name} contains an infinite value; give numbers, and NaN for what is missing")
-    return table
-
-
 def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    x, d = _columns("numerators", numerators), _columns("denominators", denominators)
+    x, d = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     if x.shape != d.shape:
         raise InvalidInputError(f"numerators {x.shape!r} and denominators {d.shape!r} differ in shape")
+    if x.ndim not in {1, 2}:
+        raise InvalidInputError(f"the scores have the shape {x.shape!r}; give (n_rows, n_scores) or (n_rows,)")
+    if np.isinf(x).any() or np.isinf(d).any():
+        raise InvalidInputError("the scores contain an infinite value; give numbers, and NaN for what is missing")
+    x, d = (each[:, None] if each.ndim == 1 else each for each in (x, d))
     if (d < 0).any():
         raise InvalidInputError(f"a denominator is {d.min()!r}; it counts something and is never negative")
     present = (d > 0) & ~np.isnan(x)
