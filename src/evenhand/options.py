@@ -332,8 +332,8 @@ class Limits(Options):
     """When a run stops, and what it puts up with.
 
     Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need, and for
-    ``max_cost`` what they are likely to cost, so that the calls go to whole votes, in the order of the questions; votes
-    beyond are unscored with the reason ``budget``.
+    ``max_cost`` what they are likely to cost, so that the calls go to whole votes; votes beyond are unscored with the
+    reason ``budget``.
     """
 
     max_calls: int | None = option(
