@@ -26,7 +26,6 @@ from evenhand.judge_reliability.against_people import (
     Comparison,
     Drawing,
     PanelAgreement,
-    Rater,
     RaterPair,
     Scale,
     all_pairs,
@@ -430,11 +429,11 @@ def agreement_of_judges(
     """
     scale = Scale.of(categories.criterion)
     sides, selected = (
-        [Rater(judge, "judge", tuple(map(read, given))) for judge, given in verdicts.items()]
+        {judge: list(map(read, given)) for judge, given in verdicts.items()}
         for read in (categories.of_verdict, scale.place_of)
     )
-    (everyone,) = panels(selected, scale, **drawing)
-    return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
+    (everyone,) = panels(selected, {}, scale, **drawing)
+    return JudgesAgreement(categories.criterion.name, all_pairs(sides, {}, categories.scale, **drawing), everyone)
 
 
 def labelled_questions(

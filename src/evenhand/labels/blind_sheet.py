@@ -35,7 +35,7 @@ from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_file
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count, format_range
 from evenhand.results.made_by import digest
@@ -593,12 +593,12 @@ class SheetLabels(Labels, PrintedTables):
             alike.setdefault((criterion.scale, criterion.options), []).append(place)
         for places in alike.values():
             questions = [each.id for each in self.draw.questions if each.criterion in places]
-            raters = [Rater(who, "human", tuple(map(own.get, questions))) for who, own in self.chosen.items()]
+            humans = {who: list(map(own.get, questions)) for who, own in self.chosen.items()}
             criterion = self.draw.criteria[places[0]]
             scale = Scale.of(criterion)
             name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
-            pairs = all_pairs(raters, scale, **AGREEMENT)
-            of_all = panels(raters, scale, **AGREEMENT)
+            pairs = all_pairs({}, humans, scale, **AGREEMENT)
+            of_all = panels({}, humans, scale, **AGREEMENT)
             yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
 
     def to_rows(self) -> list[dict[str, Any]]:
