@@ -18,10 +18,10 @@ from evenhand.catalog import catalog_entries
 from evenhand.cli import main
 from evenhand.cli.app import FIRST, MOST_SHOWN, VERBS, command_line
 from evenhand.cli.flags import flag_of, value_of, words_of
-from evenhand.cli.jobs import JOBS, AgreementJob, ChecklistJob, JudgeJob, ReliabilityJob
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.raters import alternative_annotator_test
 from evenhand.reliability_report import ReliabilityReport
+from evenhand.run_files import JOBS, AgreementJob, ChecklistJob, JudgeJob, ReliabilityJob
 from tests.judge_reliability.criteria import LEVELS
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer

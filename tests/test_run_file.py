@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 import evenhand
 import evenhand.demo
 from evenhand.cli import main
-from evenhand.cli.jobs import JOBS, PREFIX, RunFile
-from evenhand.cli.run_file import TEMPLATES, schema, template
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
 from evenhand.results import made_by
 from evenhand.results.made_by import absolute, relative, run_yaml
+from evenhand.run_files import JOBS, PREFIX, TEMPLATES, RunFile, schema, template
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -95,7 +94,7 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
     path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"})
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
     monkeypatch.setenv(PREFIX + "SEED", "2")
-    monkeypatch.setenv(PREFIX + "ENGINE", "one 'and two'")
+    monkeypatch.setenv(PREFIX + "ENGINE", "[one, and two]")
     found = said(path, seed=3, gold_fields={"c": "d"}, rubric_field="own")
     assert (found["samples"], found["max_calls"], found["seed"]) == (3, 20, 3)
     assert found["engine"] == ("one", "and two")
