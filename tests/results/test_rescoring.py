@@ -25,14 +25,8 @@ def judged(**options):
 
 
 def compared(**options):
-    return winrates(
-        ROWS,
-        comparison_criterion("c", "d"),
-        engine(),
-        response_fields=["one", "other"],
-        **DRAWN,
-        **options,
-    )
+    criterion = comparison_criterion("c", "d")
+    return winrates(ROWS, criterion, engine(), response_fields=["one", "other"], **DRAWN, **options)
 
 
 def checked(**options):

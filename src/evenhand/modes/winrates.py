@@ -1112,7 +1112,7 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:
     """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
-    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    position, cycles, level = ranking.position, ranking.cycles, format_level(ranking.level)
     if isinstance(position, Interval):
         yield (
             f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
