@@ -7,9 +7,6 @@ from tests.support.judges import ScriptedJudge
 from tests.support.questions import LEVELS
 
 LEVEL = LEVELS.model_copy(update={"context_fields": {"question": "question"}})
-EXAMPLES = [
-    {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
-]
 
 
 def direct(engine, **settings):
