@@ -163,7 +163,7 @@ def rival_cell(name: str, trouble: Trouble, folder: Path) -> Outcome:
         for fault in trouble.at(stranger.base_url):
             server.faults.append(fault)
         first = run_rival(name, server, trouble, folder)
-        seen = server.requests
+        seen = list(server.requests)
         server.clear_faults()
         again = run_rival(name, server, trouble, folder)
         measured = partial(counted, reply=reply_to_rival, asked=asked_by_rival)

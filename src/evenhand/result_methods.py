@@ -148,5 +148,5 @@ class ResultMethods(JudgedResults):
         """
         if kind is not None:
             raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
-        write_report(path, self, **page)  # type: ignore[arg-type] # who gives no path is told so there
+        write_report(path, self, **page)  # type: ignore[arg-type] # a missing path is refused there
         return None

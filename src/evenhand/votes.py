@@ -417,7 +417,7 @@ class Vote(FrozenValue):
 def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
     """Return the votes that are cast in any case: all if the number of draws was fixed, else the first two.
 
-    Of two draws, the second of which could be left out, the first.
+    If two draws were planned, only the first is made in any case.
 
     >>> drawn = [Vote(judge_id="j", order=(0, 1), sample=sample, draws_planned=5) for sample in range(3)]
     >>> [vote.sample for vote in unselected_draws(drawn)]

@@ -222,7 +222,7 @@ def run_cell(mode: JudgedMode, engine: str, trouble: Trouble, folder: Path) -> O
             server.faults.append(fault)
         scene = Scene(mode, engine, trouble, server, folder)
         first = (trouble.how or Scene.run)(scene)
-        seen = server.requests
+        seen = list(server.requests)
         server.clear_faults()
         return counted(first, scene.run(), seen, server.requests, stranger.seen)
 

@@ -229,15 +229,7 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
         return evenhand.judge(rows, "Is it so?", judge, check_positional_bias=False, **how)
 
     whole, part = judged(range(10)), judged(range(6))
-    bounds = [
-        found.bounds
-        for other in (whole, part)
-        for found in whole.compare(other).findings()
-        if found.name == "is_it_so.change"
-    ]
-    assert bounds[0] is None
-    assert (bounds[1].low, bounds[1].high, bounds[1].share) == (-0.4, 0.0, 0.4)  # the other four may all be No
-    compared = whole.compare(part)
+    compared = whole.compare(part)  # the change lies between -0.4 and 0: the other four may all be No
     close, far = check(compared, ["is_it_so.change >= -0.3", "is_it_so.change >= -0.5"]).conditions
     assert "too many votes are unscored to tell" in close.found
     assert not close.holds

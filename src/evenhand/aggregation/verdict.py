@@ -159,8 +159,8 @@ class Levels:
     @property
     def tie(self) -> Choice:
         """The tie of a pairwise criterion: the option with the value ½, or no option."""
-        named = [index for index in self.scored if self.side(self.number(index)) == 0]
-        return Choice(named[0] if named else UNNAMED_TIE, 0.5)
+        ties = [index for index in self.scored if self.side(self.number(index)) == 0]
+        return Choice(ties[0] if ties else UNNAMED_TIE, 0.5)
 
     def number(self, index: int) -> float:
         """Return the value of an option that is known to have one."""
@@ -337,23 +337,58 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: in
         ballots = [Ballot(ballot.choice, 1.0) for ballot in ballots]
     if rule in {"mean", "weighted_mean", "median", "min", "max"} and levels.has_values:
         return _choice_by_value(ballots, rule, levels)
-    if levels.pairwise:
-        return _winning_side(ballots, levels)
-    if rule == "unanimous":
-        return _unanimous(ballots, levels)
+    chosen, option = {ballot.choice.option for ballot in ballots}, None
     if rule == "any":
-        option = levels.met if any(ballot.choice.option == levels.met for ballot in ballots) else levels.unmet
-    else:
-        option = _plurality(ballots, levels)
-    return _selected(ballots, option, levels)
+        option = levels.met if levels.met in chosen else levels.unmet
+    elif rule == "unanimous" and len(chosen) > 1:
+        if levels.scale == "binary":
+            option = levels.unmet
+        elif levels.na_index is not None:
+            return Choice(levels.na_index, None)
+        else:
+            warnings.warn(
+                f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+                "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
+                AggregationWarning,
+                stacklevel=3,
+            )
+    return most_chosen(ballots, levels) if option is None else _selected(ballots, option, levels)
 
 
-def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
-    """Return the option chosen most often, ties to the worst; for pairwise the winning side, ties to the tie."""
-    ballots = [Ballot(choice, 1.0) for choice in choices]
-    if levels.pairwise:
-        return _winning_side(ballots, levels)
-    return levels.choice(_plurality(ballots, levels))
+def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    """Return the option with the most weight, ties to the worst; for pairwise the winning side, ties to the tie.
+
+    Its number is the mean of the judges that chose it: the option's own value, unless a judge's orders disagreed and
+    were averaged, or judges took a side at different grades.
+    """
+
+    def group_of(choice: Choice) -> int:
+        return levels.side(levels.value_of(choice)) if levels.pairwise else choice.option
+
+    weights: defaultdict[int, list[float]] = defaultdict(list)
+    for choice, weight in ballots:
+        weights[group_of(choice)].append(weight)
+    totals = {group: math.fsum(parts) for group, parts in weights.items()}
+    most = max(totals.values()) * (1 - TOLERANCE)
+    leaders = [group for group, total in totals.items() if total >= most]
+    if levels.pairwise and len(leaders) > 1:
+        return levels.tie
+    leader = leaders[0] if levels.pairwise else levels.worst(leaders)
+    return _mean_choice([ballot for ballot in ballots if group_of(ballot.choice) == leader], levels)
+
+
+def _mean_choice(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    """Return the option that all ballots chose, else the one nearest to their mean, with that mean."""
+    if levels.values[ballots[0].choice.option] is None and ballots[0].choice.value is None:
+        return ballots[0].choice
+    weights = [ballot.weight for ballot in ballots]
+    return _snapped(ballots, average_of([levels.value_of(ballot.choice) for ballot in ballots], weights), levels)
+
+
+def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
+    """Return an option, with the mean number of the judges that chose it."""
+    takers = [ballot for ballot in ballots if ballot.choice.option == index]
+    return _mean_choice(takers, levels) if takers else levels.choice(index)
 
 
 def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
@@ -382,70 +417,15 @@ def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
     return Choice(chosen.pop() if len(chosen) == 1 else levels.snap(value), value)
 
 
-def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
-    if len({ballot.choice.option for ballot in ballots}) == 1:
-        return _selected(ballots, ballots[0].choice.option, levels)
-    if levels.scale == "binary":
-        return _selected(ballots, levels.unmet, levels)
-    if (na_index := levels.na_index) is not None:
-        return Choice(na_index, None)
-    warnings.warn(
-        f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
-        "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
-        AggregationWarning,
-        stacklevel=4,
-    )
-    return _selected(ballots, _plurality(ballots, levels), levels)
-
-
 def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
     """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
     equal = [Ballot(ballot.choice, 1.0) for ballot in ballots]
     if levels.pairwise:
-        side = levels.side(levels.value_of(choice := _winning_side(equal, levels)))
-        takers = [ballot for ballot in equal if levels.side(levels.value_of(ballot.choice)) == side]
-        return choice if 2 * len(takers) > asked else levels.tie
+        side = levels.side(levels.value_of(choice := most_chosen(equal, levels)))
+        won = sum(levels.side(levels.value_of(ballot.choice)) == side for ballot in equal)
+        return choice if 2 * won > asked else levels.tie
     met = sum(ballot.choice.option == levels.met for ballot in equal)
     return _selected(equal, levels.met if 2 * met > asked else levels.unmet, levels)
-
-
-def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:
-    """Return the side with the most weight, at the mean value of those who took it; no single winner is a tie."""
-    weights: dict[int, list[float]] = {}
-    for ballot in ballots:
-        weights.setdefault(levels.side(levels.value_of(ballot.choice)), []).append(ballot.weight)
-    sides = _leaders(weights)
-    if len(sides) > 1:
-        return levels.tie
-    takers = [ballot for ballot in ballots if levels.side(levels.value_of(ballot.choice)) == sides[0]]
-    value = average_of([levels.value_of(ballot.choice) for ballot in takers], [ballot.weight for ballot in takers])
-    return _snapped(takers, value, levels)
-
-
-def _plurality(ballots: Sequence[Ballot], levels: Levels) -> int:
-    weights: dict[int, list[float]] = {}
-    for ballot in ballots:
-        weights.setdefault(ballot.choice.option, []).append(ballot.weight)
-    return levels.worst(_leaders(weights))
-
-
-def _leaders(weights: Mapping[int, list[float]]) -> list[int]:
-    totals = {key: math.fsum(parts) for key, parts in weights.items()}
-    most = max(totals.values()) * (1 - TOLERANCE)
-    return [key for key, total in totals.items() if total >= most]
-
-
-def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
-    """Return an option selected by count, with the mean value of the judges that selected it.
-
-    The mean is the option's own value unless a judge's orders disagreed and were averaged.
-    """
-    option_value = levels.values[index]
-    takers = [ballot for ballot in ballots if ballot.choice.option == index]
-    if option_value is None or not takers:
-        return Choice(index, option_value)
-    values = [levels.value_of(ballot.choice) for ballot in takers]
-    return Choice(index, average_of(values, [ballot.weight for ballot in takers]))
 
 
 def expected_value(
@@ -597,7 +577,7 @@ def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
     if levels.by_value:
         index = levels.snap(statistics.median([levels.number(index) for index in indices]))
         return levels.choice(index) if index >= 0 else levels.tie
-    return plurality_choice([levels.choice(index) for index in indices], levels)
+    return most_chosen([Ballot(levels.choice(index), 1.0) for index in indices], levels)
 
 
 def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
@@ -621,8 +601,11 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
             choice = levels.tie
         else:
             value = average_of(values)
-            by_value = levels.pairwise or levels.scale == "ordinal"
-            choice = Choice(levels.snap(value) if by_value else plurality_choice(choices, levels).option, value)
+            if levels.pairwise or levels.scale == "ordinal":
+                option = levels.snap(value)
+            else:
+                option = most_chosen([Ballot(each, 1.0) for each in choices], levels).option
+            choice = Choice(option, value)
     return JudgeResult(choice, na=False, abstains=False, consistent=consistent)
 
 
@@ -824,7 +807,7 @@ def _further(mass: float, draws: int) -> FloatArray:
 
 
 def stopped_early(votes: Sequence[Vote]) -> bool:
-    """Return whether the draws of any of the votes' cells could end because of what they said."""
+    """Return whether the draws of any of the votes' cells could end because of their outcomes."""
     return any(vote.draws_planned is not None for vote in votes)
 
 
@@ -1113,10 +1096,10 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
 
 
 def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:
-    said = Counter(
+    counts = Counter(
         vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
     )
-    index = min(said, key=lambda option: (-said[option], option)) if said else levels.na_index
+    index = min(counts, key=lambda option: (-counts[option], option)) if counts else levels.na_index
 
     def agrees(vote: Vote) -> bool:
         return is_na(vote, levels) and vote.selected_index in {index, None}

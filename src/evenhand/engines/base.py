@@ -37,7 +37,7 @@ class Request:
     """One call to a judge.
 
     What the reply depends on is ``messages``, ``response_schema``, ``logprobs`` and ``sample``, together with the
-    engine's own settings; that is what a journal keys it by. The rest tells an engine without a model what it is asked.
+    engine's own settings; that is what a journal keys it by. The rest describes the question to free engines.
 
     Attributes:
         messages: The conversation so far; the last message is the user's.

@@ -22,8 +22,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
@@ -73,6 +73,7 @@ ENDING_SECONDS: Final = 10.0
 """For a batch that is being made or recorded when a run is stopped."""
 LONGEST_PAUSE: Final = 300.0
 ROWS_AT_ONCE: Final = 256
+MOST_RESULT_BYTES: Final = 2**31
 ANSWER_SECONDS: Final = 60.0
 READ_SECONDS: Final = 600.0
 """For a server to answer after a batch was sent to it, and for the next piece of the results that it sends."""
@@ -298,36 +299,22 @@ def _anthropic_completion(message: object, secrets: Iterable[str]) -> Completion
 
 async def _ask(http: HttpConnection, method: str, path: str, **given: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
     """Return the JSON object with which a server answers."""
-    seconds = READ_SECONDS if "data" in given else ANSWER_SECONDS
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=seconds)
-    async with http.request(method, path, timeout=timeout, **given) as response:
-        content = await read_body(response, max(http.most, MOST_BYTES))
-    if response.status >= 300:
-        advice = f" (asked at {redact(str(response.url), http.secrets)!r}: has the server a batch interface there?)"
-        raise http.refusal(response, content, advice if response.status in {404, 405} and method == "POST" else "")
-    found = decode_reply(content)
+    found = decode_reply(await _fetch(http, method, path, max(http.most, MOST_BYTES), **given))
     if not isinstance(found, Mapping):
         raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
     return found
 
 
-async def _lines_of(http: HttpConnection, path: str) -> AsyncGenerator[tuple[bytes, bool], None]:
-    """Return the lines of a results file, and of each whether it was cut, as it is too long for a reply."""
-    held, cut = bytearray(), False
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
-    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-    async with http.request("GET", path, timeout=timeout, headers=headers) as response:
-        if response.status >= 300:
-            raise http.refusal(response, await read_body(response, http.most))
-        async for piece in response.content.iter_any():
-            *ended, rest = piece.split(b"\n")
-            for part in ended:
-                yield bytes(held if cut else held + part), cut
-                held, cut = bytearray(), False
-            if not cut:
-                held += rest
-                cut = len(held) > http.most
-    yield bytes(held), cut
+async def _fetch(http: HttpConnection, method: str, path: str, most: int, **given: Any) -> bytes:  # noqa: ANN401 - as aiohttp's
+    """Return the body with which a server answers, of bounded size."""
+    seconds = ANSWER_SECONDS if given.keys() <= {"json"} else READ_SECONDS
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=seconds)
+    async with http.request(method, path, timeout=timeout, **given) as response:
+        content = await read_body(response, most)
+    if response.status >= 300:
+        advice = f" (asked at {redact(str(response.url), http.secrets)!r}: has the server a batch interface there?)"
+        raise http.refusal(response, content, advice if response.status in {404, 405} and method == "POST" else "")
+    return content
 
 
 def _failure(status: int, body: object, secrets: Iterable[str]) -> _Outcome:
@@ -622,7 +609,7 @@ class BatchJudge(RemoteJudge):
                 if not quiet and len(part) == len(self._queue):  # a batch that may have room for more
                     break
                 del self._queue[: len(part)]
-                self._start(self._send(part), self._tasks)
+                self._start(self._send(part), self._unbroken)
 
     def _fitting(self) -> int:
         """Return the number of requests at the head of the queue that fit into one batch."""
@@ -636,9 +623,16 @@ class BatchJudge(RemoteJudge):
         return most
 
     async def _send(self, part: list[_Awaited]) -> None:
-        """Make a batch of these, or fail them."""
+        """Make a batch of these at the provider and write it down, or fail them."""
+        lines, provider = [waiting.line for waiting in part], self._provider
         try:
-            record = await asyncio.shield(self._start(self._made(part), self._unbroken))
+            uploaded = await self._patiently(lambda: provider.upload(self._http, lines))
+            if self._stopped:
+                raise _interrupted()
+            name = await self._patiently(lambda: provider.create(self._http, lines, uploaded), unless=_may_be_made)
+            requests = {waiting.key: describe_request(waiting.request) for waiting in part}
+            record = self._records.add(name, self._identity, requests)
+            await asyncio.to_thread(self._records.journal.sync)
         except EvenhandError as error:
             if isinstance(error, TransientEngineError):  # it may have been made, and is not made again unasked
                 error = RejectedRequestError(str(error), cause=error.cause)
@@ -651,19 +645,8 @@ class BatchJudge(RemoteJudge):
             f"{self.judge_id!r}: {record} was sent. Replies may take a day; to stop waiting is safe, since the journal "
             "holds its name"
         )
-        self._follow(record)
-
-    async def _made(self, part: Sequence[_Awaited]) -> BatchRecord:
-        """Make the batch at the provider, and write it down."""
-        lines = [waiting.line for waiting in part]
-        uploaded = await self._patiently(lambda: self._provider.upload(self._http, lines))
-        if self._stopped:
-            raise _interrupted()
-        name = await self._patiently(lambda: self._provider.create(self._http, lines, uploaded), unless=_may_be_made)
-        requests = {waiting.key: describe_request(waiting.request) for waiting in part}
-        record = self._records.add(name, self._identity, requests)
-        await asyncio.to_thread(self._records.journal.sync)
-        return record
+        if self._users:
+            self._follow(record)
 
     def _follow(self, record: BatchRecord) -> None:
         self._under_way[record.number] = record, self._start(self._wait_for(record), self._tasks)
@@ -745,42 +728,48 @@ class BatchJudge(RemoteJudge):
         requests: Mapping[str, str],
         outcomes: dict[str, EngineError | None],
     ) -> None:
-        """Read all results, in any order, and record replies as they are read; what came stays when it is tried again.
+        """Read the results, in any order, record the replies, and answer those who wait for them.
 
         Args:
             standing: The state of the batch, with the places of the results.
             requests: The requests of the batch, by key.
             outcomes: Per key the error that came, or None for a reply.
         """
-        held: dict[str, Completion] = {}
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         gone: EngineError | None = None
-        try:
-            for path in standing.results:
-                try:
-                    async with aclosing(_lines_of(self._http, path)) as lines:
-                        async for line, cut in lines:
-                            key, outcome = self._outcome_of(line, cut=cut)
-                            if key in outcomes or key not in requests:  # of a result that comes twice the first counts
-                                continue
-                            outcomes[key] = outcome if isinstance(outcome, EngineError) else None
-                            if not isinstance(outcome, EngineError):
-                                held[key] = short_enough(outcome)
-                            if len(held) >= ROWS_AT_ONCE:
-                                self._record(held, requests)
-                                held = {}
-                                await asyncio.sleep(0)
-                except FatalEngineError as error:
-                    gone = error  # raised after the other file was read
-        finally:
-            self._record(held, requests)
+        for path in standing.results:
+            try:
+                content = await _fetch(self._http, "GET", path, MOST_RESULT_BYTES, headers=headers)
+            except FatalEngineError as error:
+                gone = error  # raised after the other file was read
+                continue
+            replies: dict[str, Completion] = {}
+            for line in io.BytesIO(content):
+                key, outcome = self._outcome_of(line)
+                if key in outcomes or key not in requests:  # of a result that comes twice the first counts
+                    continue
+                outcomes[key] = outcome if isinstance(outcome, EngineError) else None
+                if not isinstance(outcome, EngineError):
+                    replies[key] = self.priced(short_enough(outcome), json.loads(requests[key])["messages"])
+                if len(outcomes) % ROWS_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in replies.items()}
+            try:
+                self._records.journal.exchange(
+                    [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
+                )
+            finally:
+                for key, reply in replies.items():
+                    if key in self._waiting and not self._waiting[key].reply.done():
+                        self._waiting[key].reply.set_result(reply)
         if gone is not None:
             raise gone
 
-    def _outcome_of(self, line: bytes, *, cut: bool) -> tuple[str, _Outcome]:
+    def _outcome_of(self, line: bytes) -> tuple[str, _Outcome]:
         """Read one line of a results file, with the request that it answers; an empty line answers none."""
         found = _CUSTOM_ID.search(line)
         key = found[1].decode() if found else ""
-        if cut or not line.strip():
+        if len(line) > self._http.most or not line.strip():
             return key, Completion(text=None, finish_reason="too_long")
         try:
             entry = decode_reply(line)
@@ -789,19 +778,6 @@ class BatchJudge(RemoteJudge):
             return str(entry.get("custom_id")), self._provider.outcome(entry, self._http.secrets)
         except EngineError as error:
             return key, error
-
-    def _record(self, held: Mapping[str, Completion], requests: Mapping[str, str]) -> None:
-        """Record replies, and answer those who wait for them."""
-        priced = {key: self.priced(reply, json.loads(requests[key])["messages"]) for key, reply in held.items()}
-        own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in priced.items()}
-        try:
-            self._records.journal.exchange(
-                [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
-            )
-        finally:
-            for key, reply in priced.items():
-                if key in self._waiting and not self._waiting[key].reply.done():
-                    self._waiting[key].reply.set_result(reply)
 
 
 def _may_be_made(error: EngineError) -> bool:

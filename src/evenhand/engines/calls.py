@@ -83,7 +83,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
 
     Args:
         judge_id: The judge that would be asked.
-        offline: Whether the run was told to send nothing.
+        offline: Whether the run is offline.
     """
     if mock_mode():
         return MockModeError(
@@ -413,7 +413,7 @@ class Calls:
 
     @property
     def failed(self) -> bool:
-        """Whether no further call can succeed, as the engine has said."""
+        """Whether no further call can succeed: the engine has failed for good."""
         return self._fatal is not None
 
     def journaled(self, request: Request) -> Completion | None:

@@ -37,7 +37,7 @@ from evenhand.errors import JournalError
 from evenhand.files import cache_folder, expanded
 from evenhand.votes import Completion
 
-APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
+APPLICATION_ID: Final = 0x65766E68  # "evnh": marks our files among other SQLite databases
 SCHEMA_VERSION: Final = 6
 BUSY_SECONDS: Final = 30.0
 
@@ -60,7 +60,6 @@ CHECKPOINT_PAGES: Final = 4000
 """A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
 what it writes (16 MiB between two) does its event loop wait."""
 
-COMPANIONS: Final = ("-wal", "-shm")
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
@@ -68,11 +67,6 @@ FILE_MODE: Final = 0o600
 def default_journal_path() -> Path:
     """Return ``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
     return cache_folder() / "journal.sqlite3"
-
-
-def beside(path: Path, ending: str) -> Path:
-    """Return the path of a file that belongs to a journal, such as ``journal.sqlite3-wal``."""
-    return path.with_name(path.name + ending)
 
 
 def checksum(key: bytes, request: bytes, completion: bytes) -> bytes:

@@ -159,7 +159,7 @@ class LiteLLMEngine(BatchableEngine):
         )
 
     def server(self) -> dict[str, str]:
-        """Return what litellm is told of the server: its address and its key."""
+        """Return the server's address and key as litellm takes them."""
         given = {} if self.api_base is None else {"api_base": self.api_base}
         if self.api_key_env is not None:
             given["api_key"] = environment_value("api_key_env", self.api_key_env)

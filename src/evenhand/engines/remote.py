@@ -48,7 +48,7 @@ READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
 LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
-TOLD_TO_WAIT_IN_A_ROW: Final = 8
+LONG_WAITS_IN_A_ROW: Final = 8
 """The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
 BYTES_PER_TOKEN: Final = 4
 ASSUMED_REPLY_TOKENS: Final = 256
@@ -122,7 +122,7 @@ class RemoteEngine(Engine):
         None, "Seconds that the queue waits for a server that is away; None is 300, or 1 if it was never reached.", ge=0
     )
     prompt_price: float | None = option(
-        None, "US dollars a million tokens; a larger cost told by the server counts.", ge=0
+        None, "US dollars a million tokens; a larger cost that the server reports counts.", ge=0
     )
     completion_price: float | None = option(None, "US dollars a million tokens.", ge=0)
     cached_price: float | None = option(
@@ -177,7 +177,7 @@ class RemoteEngine(Engine):
 
     @property
     def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply, by whichever name; None if there is none."""
+        """The token limit of a reply, under either of its names; None if there is none."""
         given = [self.max_tokens, self.extra.get("max_completion_tokens")]
         return max((limit for limit in given if isinstance(limit, int)), default=None)
 
@@ -279,8 +279,8 @@ class _Session:
     gate: Gate
     users: int = 0
     replies: int = 0
-    told_to_wait: int = 0
-    told_too_long: bool = False
+    long_waits: int = 0
+    reported_too_long: bool = False
 
 
 @dataclass(slots=True)
@@ -396,7 +396,7 @@ class RemoteJudge:
                 _logger.info(again, visible(self.judge_id), trial.attempts, error.cause, delay)
             else:
                 session.replies += 1
-                session.told_to_wait = 0
+                session.long_waits = 0
                 gate.answered(replied=True)
                 if expected and completion.prompt_tokens is not None:
                     used = float((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
@@ -425,8 +425,8 @@ class RemoteJudge:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(payload))
         except ReplyTooLongError as error:  # a reply all the same: it was paid for, and another would be no shorter
-            if not session.told_too_long:
-                session.told_too_long = True
+            if not session.reported_too_long:
+                session.reported_too_long = True
                 tell(f"{self.judge_id!r}: {error}. Such votes are unscored (too_long), and not asked for again")
             return Completion(text=None, finish_reason="too_long")
         except TimeoutError as error:
@@ -513,11 +513,11 @@ class RemoteJudge:
         if limited:
             session.gate.slow_down(entered_at)
         too_long = after is not None and after > LONGEST_WAIT
-        session.told_to_wait += too_long
-        if too_long and session.told_to_wait >= TOLD_TO_WAIT_IN_A_ROW:
+        session.long_waits += too_long
+        if too_long and session.long_waits >= LONG_WAITS_IN_A_ROW:
             message = (
-                f"the server wants no request for another {after:g} seconds (Retry-After), and said so "
-                f"{session.told_to_wait} times in a row; the last time, {error}"
+                f"the server wants no request for another {after:g} seconds (Retry-After), and has answered so "
+                f"{session.long_waits} times in a row; the last time, {error}"
             )
             cause = error.cause
             session.gate.end(lambda: UnreachableError(message, cause=cause, attempts=0))
@@ -556,7 +556,7 @@ class RemoteJudge:
         """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).
 
         The prices of the settings hold, unless the server says that it cost more. Without them the server's word holds,
-        or litellm's, and its list of prices where a reply is said to cost nothing or its tokens are not counted. What
+        or litellm's, and its list of prices where it reports no cost or its tokens are not counted. What
         was not counted is priced at the least that it can have been.
 
         Args:
@@ -584,8 +584,8 @@ def not_running(judge_id: str) -> InvalidInputError:
     )
 
 
-# What tells a provider which part of a prompt other requests share, so that it is computed, and paid for, once. Most
-# servers find that out by themselves, and unknown ones may refuse what they do not know: nothing is said to them.
+# Marks that show a provider which part of a prompt other requests share, so that it is computed and paid for once. Most
+# servers find that out by themselves, and unknown ones may refuse what they do not know: they are sent no marks.
 
 CacheMarks = Literal["key", "blocks"]
 """``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""

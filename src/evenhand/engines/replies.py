@@ -45,7 +45,7 @@ MOST_CHARACTERS: Final = 2**17
 """The longest text of a reply, about 30,000 tokens: finding a verdict in more takes seconds of work."""
 MANY_VALUES: Final = 2**16
 BYTES_PER_VALUE: Final = 8
-"""JSON with more values than this in its bytes, on average, is none that a model's server writes."""
+"""JSON with more values per byte than this is not written by a model's server."""
 BYTES_READ_AT_ONCE: Final = 2**16
 READ_NAMES: Final = frozenset(
     {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
@@ -132,8 +132,8 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         error = reply.get("error")
-        told = f": {redact(_as_text(error), secrets)[:SHOWN_CHARACTERS]}" if error else ""
-        raise TransientEngineError(f"the server's reply has no choice with a message{told}", cause="garbage")
+        detail = f": {redact(_as_text(error), secrets)[:SHOWN_CHARACTERS]}" if error else ""
+        raise TransientEngineError(f"the server's reply has no choice with a message{detail}", cause="garbage")
     usage = reply.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     text, cost = _text(message.get("content")), _finite(usage.get("cost"))
@@ -235,8 +235,8 @@ def read_error(
     status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = (), *, advice: str = ""
 ) -> EngineError:
     """Return the error for a status other than 200; its message quotes the body, without secrets, and gives advice."""
-    told = " ".join(redact(body[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
-    message = f"the server answered {status}: {told or 'nothing'}{advice}"
+    detail = " ".join(redact(body[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
+    message = f"the server answered {status}: {detail or 'nothing'}{advice}"
     cause = f"http_{status}"
     wait = seconds_to_wait(retry_after)
     if status in FATAL_STATUSES or 300 <= status < 400 or (status == 429 and "insufficient_quota" in body):

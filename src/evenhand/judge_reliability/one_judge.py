@@ -26,7 +26,6 @@ from evenhand.judge_reliability.against_people import (
     Comparison,
     Drawing,
     PanelAgreement,
-    Rater,
     RaterPair,
     Scale,
     all_pairs,
@@ -130,7 +129,7 @@ def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int,
             about["instance"],
             question.verdict,
             chosen[0],
-            lengths=characters if len(characters) == len(known) else None,
+            lengths=characters if characters and len(characters) == len(known) else None,
             systems=judged or None,
             cluster=about.get("cluster"),
             selected=chosen[1],
@@ -430,11 +429,11 @@ def agreement_of_judges(
     """
     scale = Scale.of(categories.criterion)
     sides, selected = (
-        [Rater(judge, "judge", tuple(map(read, given))) for judge, given in verdicts.items()]
+        {judge: list(map(read, given)) for judge, given in verdicts.items()}
         for read in (categories.of_verdict, scale.place_of)
     )
-    (everyone,) = panels(selected, scale, **drawing)
-    return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
+    (everyone,) = panels(selected, {}, scale, **drawing)
+    return JudgesAgreement(categories.criterion.name, all_pairs(sides, {}, categories.scale, **drawing), everyone)
 
 
 def labelled_questions(

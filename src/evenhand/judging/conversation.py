@@ -337,28 +337,28 @@ async def ask(
 ) -> Vote:
     """Ask for one vote; ``behind`` is what its prompt says behind the response."""
     shown = question.present(order, coded=flow.coded and not has_plain_answers(question.criterion))
-    told = _Choice(flow, sample, caller, question=question, shown=shown, values=_values(flow.seed, question, shown))
+    choice = _Choice(flow, sample, caller, question=question, shown=shown, values=_values(flow.seed, question, shown))
     try:
-        await told.choose(behind)
+        await choice.choose(behind)
     except (EngineError, WithheldError) as error:
-        told.match, told.probabilities = None, None
-        told.reason, told.error = told.reason_of(error)
-    if flow.generate_summaries and told.assessment:
-        await told.summarize()
-    return told.vote(
+        choice.match, choice.probabilities = None, None
+        choice.reason, choice.error = choice.reason_of(error)
+    if flow.generate_summaries and choice.assessment:
+        await choice.summarize()
+    return choice.vote(
         question,
         shown,
-        told.match,
-        probabilities=told.probabilities,
-        assessment=told.assessment,
-        summary=told.summary,
-        completion=told.completion,
-        unscored_reason=told.reason,
-        error=told.error,
+        choice.match,
+        probabilities=choice.probabilities,
+        assessment=choice.assessment,
+        summary=choice.summary,
+        completion=choice.completion,
+        unscored_reason=choice.reason,
+        error=choice.error,
         weight=weight,
-        reasks=told.reasks,
-        usage=told.usage,
-        prompts=told.sent(question, told.assessment),
+        reasks=choice.reasks,
+        usage=choice.usage,
+        prompts=choice.sent(question, choice.assessment),
     )
 
 
@@ -385,7 +385,7 @@ def _values(seed: int, question: Question, shown: Presentation) -> dict[str, obj
     return {
         "context": question.context,
         "guidelines": question.guidelines,
-        "nonce": nonce_for(seed, *own, beside=(*cases, *outside)),
+        "nonce": nonce_for(seed, *own, others=(*cases, *outside)),
         "criterion_name": " ".join(criterion.name.split()),
         "criterion_description": criterion.description,
         "compared": len(responses),
@@ -398,7 +398,7 @@ def _values(seed: int, question: Question, shown: Presentation) -> dict[str, obj
         "examples": tuple(
             [ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples]
         ),
-        "case_nonce": nonce_for(seed, *cases, beside=(*own, *outside)) if cases else "",
+        "case_nonce": nonce_for(seed, *cases, others=(*own, *outside)) if cases else "",
     }
 
 

@@ -193,7 +193,7 @@ def _shown_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     """Return the parts that each prompt shows after the response, so that other questions share the prompt's beginning.
 
     That is what these questions differ in: the criterion, where several are asked about one response, or else the
-    options, where they are asked in several orders; as long as it is short. It depends on nothing else, above all not
+    options, where they are asked in several orders; where that is short. It depends on nothing else, above all not
     on the length of a response, so that all rows of a run are asked alike.
     """
     in_several_orders = (

@@ -111,7 +111,7 @@ class Run:
 
 @dataclass(slots=True)
 class _Lane:
-    """A judge of a panel, with places for as many tasks as it is useful to have waiting at once."""
+    """A judge of a panel, with a place per task that may wait at once."""
 
     calls: Calls
     weight: float

@@ -57,7 +57,7 @@ class _Sheet(Conversation):
     reason: UnscoredReason | None = None
 
     async def answer(self) -> None:
-        """Ask for all answers, and again for those only that are unscored, as often as it is allowed."""
+        """Ask for all answers, and up to ``max_reasks`` times again for those that are unscored."""
         text = self.first_message(self.items[0].question, "sheet", self._values(self.items))
         reply = await self._ask("sheet", text, self.items)
         for _ in range(self.flow.max_reasks):
@@ -149,7 +149,7 @@ async def ask_sheet(
     items = tuple(SheetItem(number, questions[own], shown[own]) for number, own in enumerate(places, start=1))
     first = items[0].question
     outside = [text for item in items for text in texts_outside(item.question)]
-    nonce = nonce_for(flow.seed, *first.responses, *first.context.values(), beside=outside)
+    nonce = nonce_for(flow.seed, *first.responses, *first.context.values(), others=outside)
     sheet = _Sheet(flow, sample, caller, items=items, nonce=nonce)
     try:
         await sheet.answer()

@@ -114,7 +114,7 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
     choice = choice_criterion(
         criterion.name, criterion.description, len(responses), context_fields=criterion.context_fields
     )
-    identifier = about.named if unrelated is None else f"{about.named}/unrelated"
+    identifier = about.row_name if unrelated is None else f"{about.row_name}/unrelated"
     return about.question(identifier, choice, responses, mode="choose")
 
 

@@ -81,7 +81,7 @@ class Subject:
     parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def named(self) -> str:
+    def row_name(self) -> str:
         """The name of the instance in questions: its id, or else its place."""
         return self.row_id or str(self.instance)
 
@@ -301,9 +301,9 @@ class Mode(ABC, Generic[Result]):
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the same from the votes on each of :meth:`questions`."""
-        named = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
+        fields = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
         for number, cast in enumerate(votes or ((),)):
-            yield {**named, "cluster": about.cluster, "question": number if votes else None}, cast
+            yield {**fields, "cluster": about.cluster, "question": number if votes else None}, cast
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
@@ -331,16 +331,16 @@ class Mode(ABC, Generic[Result]):
         return [(self.flow, question) for question in first]
 
     def made_by(
-        self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], beside: Sequence[Mode[Any]] = ()
+        self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], others: Sequence[Mode[Any]] = ()
     ) -> dict[str, Any]:
         """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
 
         Args:
             judges: The judges.
             subjects: The subjects that are judged.
-            beside: Other modes that judge the same subjects for the same result.
+            others: Other modes that judge the same subjects for the same result.
         """
-        asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
+        asked = [each for mode in (self, *others) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
         shown = (

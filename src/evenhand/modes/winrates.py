@@ -349,7 +349,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
         texts = tuple(about.texts.values())
         first, second = (texts[side] for side in pair)
         if first is not None and second is not None:
-            name = f"{about.named}:{pair[0]}-{pair[1]}"
+            name = f"{about.row_name}:{pair[0]}-{pair[1]}"
             questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
     return questions
 
@@ -1056,7 +1056,7 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     notes = [*_anytime_notes(table)]
     davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
     notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
-    if ranking.length_controlled is not None and ranking.length_controlled.reason is None:
+    if any(entry.length_controlled_winrate for entry in ranking.systems):
         notes.append(
             "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
             "with length too, so that a system whose responses are longer for saying more is held back."
@@ -1112,7 +1112,7 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:
     """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
-    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    position, cycles, level = ranking.position, ranking.cycles, format_level(ranking.level)
     if isinstance(position, Interval):
         yield (
             f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
@@ -1134,8 +1134,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
         yield from _missing_notes("rank", ranking)
         return
     yield from _missing_notes("strength", ranking)
-    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
-        yield f"No length-controlled winrates: {ranking.length_controlled.reason}."
+    yield from _missing_notes("length_controlled_winrate", ranking)
     if not ranking.balanced:
         added = (
             " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
@@ -1155,7 +1154,8 @@ def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
     for entry in ranking.systems:
         if isinstance(value := getattr(entry, name), Missing):
             lacking.setdefault(value.reason, []).append(entry.system)
-    yield from (f"No {name} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
+    noun = name.replace("_", " ")
+    yield from (f"No {noun} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
 
 
 def _order_note(table: WinrateAnalysis) -> str:

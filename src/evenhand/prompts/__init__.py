@@ -329,7 +329,7 @@ def _part(name: str, values: Mapping[str, object]) -> str:
     return _ENVIRONMENT.get_template(name).render(values).strip()
 
 
-def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
+def nonce_for(seed: int, *data: str, others: Iterable[str] = ()) -> str:
     """Return eight hexadecimal digits for the tags around these data, which the data do not contain in any form.
 
     They are the same in every run with this seed, so that a journaled reply is found again. Who knows seed and data can
@@ -339,11 +339,11 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     Args:
         seed: The seed of the run.
         data: The texts between the tags.
-        beside: The other texts of the prompt; they do not contain the digits either.
+        others: The other texts of the prompt; they do not contain the digits either.
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    text = "\n".join((*data, *beside))
+    text = "\n".join((*data, *others))
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     shown = plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)  # all hexadecimal digits
     salt = 0

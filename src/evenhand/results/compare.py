@@ -132,12 +132,12 @@ class RunComparison(PrintedTables):
         for values, group in self.groups.items():
             of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
             name = self._score(values)
-            told = Reported("", of, group, group.n_compared).findings()
+            measures = Reported("", of, group, group.n_compared).findings()
             found += [
                 replace(each, name=f"{name}.change", bounds=group.bounds)
                 if each.name == "difference"
                 else replace(each, name=f"{name}.change.{each.name}")
-                for each in told
+                for each in measures
             ]
         return tuple(found)
 
@@ -211,8 +211,8 @@ def groups_table(
     tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
     made = dict.fromkeys(found.test for found in tested) or {name_of_tests([]): None}
     how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
-    said = f"{how}{format_count(len(tested), 'comparison')})."
-    return measures_table(title, by, groups, columns, (said, *notes), kind=kind)
+    note = f"{how}{format_count(len(tested), 'comparison')})."
+    return measures_table(title, by, groups, columns, (note, *notes), kind=kind)
 
 
 def compare(
@@ -267,8 +267,8 @@ def compare(
     found = {}
     for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
         both = [(first[key][columns[1]], second[key][columns[1]]) for key in own]
-        said = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
-        (same,) = mean_intervals(said, level=levels[named])
+        equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
+        (same,) = mean_intervals(equal, level=levels[named])
         moved = values[named][:, 0] - values[named][:, 1]
         found[named] = GroupDifference(
             difference=known(pair.difference, "no row has both scores"),

@@ -51,7 +51,7 @@ class VoteView:
         shown: The options, or the systems compared, in the order shown; empty if the order is not known.
         selected: The selected label, or the system that it prefers; None if it is unscored.
         value: The value of the selection; None if it has none.
-        na: Whether it said that the question does not apply.
+        na: Whether it answered that the question does not apply.
         probabilities: Option or system -> probability, if the engine gave some.
         unscored_reason: Why nothing was selected.
         error: The error message, if a call failed.

@@ -199,7 +199,7 @@ def notes_on_changes(
             "both."
         )
     if not notes and known and one.unknown(other) is None:
-        notes.append("Made in the same way, of the same responses: what differs is what judges say when asked again.")
+        notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
 
 

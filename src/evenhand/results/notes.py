@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
@@ -91,35 +91,32 @@ class Spending:
         least = "at least " if self.unreported else ""
         for_cost = "" if self.cost is None else f" for {least}{format_cost(self.cost)}"
         bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
-        said = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        parts = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
         if self.cached_tokens:
-            said.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
+            parts.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
-            said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")
+            parts.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost} without a vote.")
         if self.unscored_from_journal:
-            said.append(
+            parts.append(
                 f"{format_count(self.unscored_from_journal, 'unscored vote')} came from the journal, whose replies are "
                 "never asked for again: to ask again, name a new journal (journal=…, in the shell --journal)."
             )
-        said += self._uncertain()
-        if self.cost_left is not None:
-            said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
-        if self.calls_left is not None:
-            said.append(f"Left of max_calls: {format_count(self.calls_left)}.")
-        return " ".join(said)
-
-    def _uncertain(self) -> Iterator[str]:
-        """Say what may have cost more than is known, and what is reserved for it."""
         replies, requests = format_count(self.unreported, "reply"), format_count(self.lost, "request")
         if self.lost:
-            yield f"{requests} brought no reply and may be billed."
+            parts.append(f"{requests} brought no reply and may be billed.")
         if self.unreported:
-            yield f"The server did not report the usage of {replies}, or less than their texts have."
+            parts.append(f"The server did not report the usage of {replies}, or less than their texts have.")
         if self.cost_reserved:
             reserved_for = [f"{replies} whose usage the server did not report"] * bool(self.unreported)
             reserved_for += [f"{requests} without a reply"] * bool(self.lost)
-            yield f"{format_cost(self.cost_reserved)} of max_cost is reserved for {' and '.join(reserved_for)}."
+            reserved = " and ".join(reserved_for)
+            parts.append(f"{format_cost(self.cost_reserved)} of max_cost is reserved for {reserved}.")
+        if self.cost_left is not None:
+            parts.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
+        if self.calls_left is not None:
+            parts.append(f"Left of max_calls: {format_count(self.calls_left)}.")
+        return " ".join(parts)
 
 
 def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:
@@ -129,7 +126,7 @@ def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str
         spent: The spending of the run.
         reasons: Why votes selected nothing.
     """
-    held_back = (said for reason, said in _HELD_BACK.items() if reason in reasons)
+    held_back = (note for reason, note in _HELD_BACK.items() if reason in reasons)
     return (*(() if spent is None else (str(spent),)), *held_back)
 
 
@@ -165,12 +162,12 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the note on measures that do not use all draws, if these could stop early (`aggregation.verdict`)."""
     if not could_stop_early(parameters):
         return ()
-    said = (
+    note = (
         "Draws stopped once their outcome was settled. Scores are those of the outcomes; agreement, parse rate, "
         "stability and what is estimated from single votes rest on the draws that are made in any case, the first two "
         f"of a prompt; means and spreads over draws are missing, because the stop would bias them: {REDRAW}."
     )
-    return (said,)
+    return (note,)
 
 
 def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
@@ -205,8 +202,8 @@ def spread_note(spreads: Iterable[object]) -> tuple[str, ...]:
     """
     if not any(spreads):
         return ()
-    said = (
-        "± is the spread of draws: the standard deviation of what the draws of one prompt come to, on average over "
-        "rows. It tells how steady the judge is on a row; the interval tells how well the rows tell the mean."
+    note = (
+        "± is the spread of draws: the standard deviation of the scores of one prompt's draws, averaged over rows. It "
+        "shows how steady the judge is on a row; the interval shows how precisely the rows determine the mean."
     )
-    return (said,)
+    return (note,)

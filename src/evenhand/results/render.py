@@ -184,7 +184,7 @@ class PrintedTables(ABC):
         """Return the tables as they are printed, in a layout that fits: no number is cut or wrapped.
 
         Args:
-            kind: Of one table, without what is said beneath all; see :meth:`tables`.
+            kind: Of one table, without the notes beneath all; see :meth:`tables`.
             width: In cells; by default that of the terminal.
         """
         width = width or terminal_width()

@@ -31,9 +31,9 @@ from evenhand.results.notes import LIMITS
 from evenhand.results.vote_columns import (
     CELL,
     OF_VOTES,
+    PREFIX,
     PROMPTS,
     TEXTS,
-    TOLD,
     BoolArray,
     Cell,
     PromptsOfFile,
@@ -179,10 +179,10 @@ def reading(path: str | Path) -> Iterator[None]:
         raise InvalidInputError(f"{name} cannot be used: {error}") from error
     except FAULTS as error:
         wrong = error.errors(include_url=False, include_input=False)[:3] if isinstance(error, ValidationError) else ()
-        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
-        told = " ".join((told or f"{type(error).__name__}: {error}").split())[:SHOWN_CHARACTERS]
+        reason = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+        reason = " ".join((reason or f"{type(error).__name__}: {error}").split())[:SHOWN_CHARACTERS]
         raise InvalidInputError(
-            f"{name} is not a saved result, or not a whole one ({told}); save it again from what it was made of"
+            f"{name} is not a saved result, or not a whole one ({reason}); save it again"
         ) from error
 
 
@@ -286,7 +286,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         checked = _Header.model_validate(header)
         size = path.stat().st_size
         if max(checked.rows, checked.parameters.n or 0) > max(ALWAYS_HELD, size):
-            raise ValueError(f"a file of {size} bytes does not hold so many rows")
+            raise ValueError(f"a file of {size} bytes does not hold the rows that its header counts")
         return dict(header)
 
 
@@ -510,7 +510,7 @@ class OnDisk:
             with reading(path), open_parquet(path) as file:
                 schemas.append(file.schema_arrow.remove_metadata())
         united = pyarrow.unify_schemas(schemas)
-        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(PREFIX))
 
     def __len__(self) -> int:
         return sum(self.sizes) if self.kept is None else sum(int(each.sum()) for each in self.kept)

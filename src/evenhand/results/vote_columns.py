@@ -84,7 +84,7 @@ class Cell(NamedTuple):
         return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
 
     def moved(self, first: int) -> Cell:
-        """Return the cell of the row that comes so many rows later."""
+        """Return the cell of the row that comes ``first`` rows later."""
         return self._replace(about={**self.about, "instance": self.about["instance"] + first}) if first else self
 
     def without(self, left_out: Collection[str]) -> Cell:
@@ -210,13 +210,13 @@ FIELDS: Final = (
 )
 """All that a vote consists of."""
 
-TOLD: Final = "verdict_"
+PREFIX: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
 FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
 """Numbers of a verdict that measures need, and that neither records nor votes have."""
 
-_TOLD_TYPES: Final = {
+_VERDICT_TYPES: Final = {
     **dict.fromkeys(("score", "agreement", "spread", *FOR_MEASURES), "float64"),
     **dict.fromkeys(("na", "position_consistent"), "bool"),
     **dict.fromkeys(("unscored_reason", "selected_option", "assessment"), "string"),
@@ -226,7 +226,7 @@ _TYPES: Final = {
     for name, kind in {
         CELL: "int64",
         **{field.name: field.type for field in FIELDS},
-        **{TOLD + name: kind for name, kind in _TOLD_TYPES.items()},
+        **{PREFIX + name: kind for name, kind in _VERDICT_TYPES.items()},
     }.items()
 }
 """Column -> its type, which one without any value would not show."""
@@ -304,20 +304,20 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             column = pyarrow.array(field.values(distinct.values()), type=kind)
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
-            told = name.removeprefix(TOLD)
-            own = [(cell.verdict or {}).get(told) if told != name else cell.about.get(name) for cell in cells]
-            column = pyarrow.array(own, type=kind)
+            rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
+            held = [row.get(name.removeprefix(PREFIX)) for row in rows]
+            column = pyarrow.array(held, type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
-    told = [cell.verdict or {} for cell in cells]
+    verdicts = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
     own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
     own |= {CELL: ()}
-    own |= {TOLD + name: [each.get(name) for each in told] for name in _names(told)}
+    own |= {PREFIX + name: [each.get(name) for each in verdicts] for name in _names(verdicts)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
         (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
@@ -440,13 +440,13 @@ OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind"
 
 _OF_VERDICT: Final = ("na", "unscored_reason", "agreement", "spread", "position_consistent")
 _MEASURED: Final = ("score", *_OF_VERDICT, *FOR_MEASURES)
-OF_VERDICTS: Final = tuple(TOLD + name for name in _MEASURED)
+OF_VERDICTS: Final = tuple(PREFIX + name for name in _MEASURED)
 """The columns that say of verdicts what measures need."""
 _OF_VOTES_ALONE: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VOTES)])
 _OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VERDICTS, *OF_VOTES)])
 
 
-def told_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
+def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
     """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
     low, high = verdict.bounds or (None, None)
     return dict(zip(FOR_MEASURES, (verdict.draw_variance, low, high, covered_mass), strict=True))
@@ -646,7 +646,7 @@ class VerdictColumns:
                 {
                     "score": verdict.aggregated_value,
                     **{name: getattr(verdict, name) for name in _OF_VERDICT},
-                    **told_for_measures(verdict, mass),
+                    **numbers_for_measures(verdict, mass),
                 },
             )
             for verdict, mass in zip(verdicts, masses, strict=True)
@@ -656,11 +656,11 @@ class VerdictColumns:
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
         """Return the columns of a table with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
-        told = first_rows(table)
-        numbers = {name: numbers_of(told.column(TOLD + name)) for name in _MEASURED if name != "unscored_reason"}
+        verdicts = first_rows(table)
+        numbers = {name: numbers_of(verdicts.column(PREFIX + name)) for name in _MEASURED if name != "unscored_reason"}
         return cls(
             na=numbers.pop("na") > 0,
-            reason=codes_of(told.column(f"{TOLD}unscored_reason"), REASONS),
+            reason=codes_of(verdicts.column(f"{PREFIX}unscored_reason"), REASONS),
             bounds=np.stack([numbers.pop("lowest_score"), numbers.pop("highest_score")], axis=1),
             votes=VoteColumns.of_table(table),
             **numbers,
@@ -690,7 +690,7 @@ class VerdictColumns:
     def limits(self, ranges: FloatArray) -> FloatArray:
         """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
-        NaN if all that voted said that the criterion does not apply.
+        NaN if all judges answered that the criterion does not apply.
 
         Args:
             ranges: Shape (n, 2): those of the criteria.

@@ -500,17 +500,15 @@ class LengthControlled:
     """Win rates at equal length, or the reason why they are not identified.
 
     Attributes:
-        win_rates: One per system; None if there is a reason, or the system has no usable contest.
-        length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length;
-            missing if there is a reason.
+        win_rates: One per system, or why it has none.
+        length_effect: Log-odds of a win for a response longer by much (``phi``), or why it is not identified; positive:
+            the judge likes length.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
-        reason: The reason why nothing is identified; None when it is.
     """
 
-    win_rates: tuple[Interval | None, ...]
+    win_rates: tuple[Interval | Missing, ...]
     length_effect: Interval | Missing
     scale: float | None
-    reason: str | None
 
 
 def length_controlled_win_rates(
@@ -539,7 +537,7 @@ def length_controlled_win_rates(
         level: The level of the intervals.
 
     >>> pairs = dict(first=[0] * 4, second=[1] * 4, score=[1, 0, 1, 0])  # won when longer: always at +30, never at -30
-    >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).reason
+    >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).length_effect.reason
     'outcomes follow from systems, lengths and covariates without an error (complete separation): no finite estimate'
     """
     difference = np.asarray(length_difference, dtype=float)
@@ -553,20 +551,16 @@ def length_controlled_win_rates(
         design = np.column_stack([strength_design(opponents, placed), np.tanh(difference / scale)])
         found = fit_logit(LogitOutcomes.of(design, used.score, used.cluster, ties=False))
         reason, fit = (_NO_LENGTH_EFFECT[found], None) if isinstance(found, str) else (None, found)
-    rates: dict[int, Interval] = {}
-    effect: Interval | Missing = Missing(reason or "")
+    effect: Interval | Missing = Missing(reason or NO_CONTEST)
+    rates: list[Interval | Missing] = [effect] * len(contests.systems)
     if fit is not None:
         meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
         weights = meetings / meetings.sum(axis=1, keepdims=True)
         expected = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
-        rates = dict(zip(placed.tolist(), expected, strict=True))
+        for place, rate in zip(placed.tolist(), expected, strict=True):
+            rates[place] = rate
         effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
-    return LengthControlled(
-        win_rates=tuple(map(rates.get, range(len(contests.systems)))),
-        length_effect=effect,
-        scale=scale or None,
-        reason=reason,
-    )
+    return LengthControlled(tuple(rates), effect, scale or None)
 
 
 _NO_LENGTH_EFFECT: Mapping[NotFinite, str] = {

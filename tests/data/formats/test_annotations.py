@@ -43,6 +43,7 @@ def test_a_preference_of_alpaca_eval_is_a_winner(preference, winner, vote):
     [row] = evenhand.read_log([alpaca(preference)])
     assert (row["winner"], row["vote"], row["first"], row["second"]) == (winner, vote, "gpt4", "small")
     assert (row["judge"], row["reply"], row["first_response"]) == ("weighted_alpaca_eval", "M", "Tarantula.")
+    assert row["swapped"] is None  # the order shown is not recorded
 
 
 @pytest.mark.parametrize("preference", [3, 0.4, "first", True])

@@ -256,41 +256,34 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
     """
     found: list[Row] = []
     for number, record in enumerate(records):
-        preference = record.get("preference")
-        is_number = isinstance(preference, int | float) and not isinstance(preference, bool)
-        value = float(preference or 0) if is_number else math.nan
-        vote: str | None = None
-        if is_missing(preference):
-            preference = None
-        elif value in (0, 1.5):
-            vote = TIE
-        elif 1 <= value <= 2:
-            vote = "first" if value < 1.5 else "second"
-        else:
-            raise InvalidInputError(
-                f"annotation {number} of {what} has the preference {preference!r}; accepted: a number from 1 to 2, 0 "
-                "or null"
-            )
+        vote = _vote_of_preference(record.get("preference"), f"annotation {number} of {what}")
         first, second = (str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2))
-        if first == second:
-            first, second = "output_1", "output_2"
         reply = record.get("raw_completion")
         if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
             reply = reply["text"]
         found.append(
             {
-                "instruction": record.get("instruction"),
-                "dataset": record.get("dataset"),
+                **{name: record.get(name) for name in ("instruction", "dataset", "preference")},
                 **_comparison(vote, first, second),
                 "first_response": record.get("output_1"),
                 "second_response": record.get("output_2"),
-                "swapped": None,  # it is not recorded
+                "swapped": None,  # not known: no vote is for a place
                 "judge": record.get("annotator"),
-                "preference": preference,
                 "reply": reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False),
             }
         )
     return found
+
+
+def _vote_of_preference(preference: object, where: str) -> str | None:
+    if is_missing(preference):
+        return None
+    value = preference if isinstance(preference, int | float) and not isinstance(preference, bool) else math.nan
+    if value in (0, 1.5):
+        return TIE
+    if 1 <= value <= 2:
+        return "first" if value < 1.5 else "second"
+    raise InvalidInputError(f"{where} has the preference {preference!r}; accepted: a number from 1 to 2, 0 or null")
 
 
 def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
@@ -316,9 +309,8 @@ def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
         is_rated = "m1_score" in record  # each response was graded alone, once: the replies compare nothing
         for game, swapped in (("g1", False), ("g2", True))[: 1 if is_rated else 2]:
             vote = _vote(record.get(f"{game}_winner"), f"{game}_winner", f"line {number + 1} of {what}")
-            reply = None if is_rated else record.get(f"{game}_judgment")
-            comparison = _comparison(vote, first, second)
-            found.append({**shared, "swapped": swapped, **comparison, "reply": None if reply == FAILED else reply})
+            reply = None if is_rated else _reply(record, f"{game}_judgment")
+            found.append({**shared, "swapped": swapped, **_comparison(vote, first, second), "reply": reply})
     return found
 
 
@@ -333,7 +325,7 @@ def mt_bench_single_rows(records: Sequence[Row], _: str) -> list[Row]:
             **_mt_bench_columns(record),
             "system": record.get("model"),
             "score": None if record.get("score") == -1 else record.get("score"),
-            "reply": None if record.get("judgment") == FAILED else record.get("judgment"),
+            "reply": _reply(record, "judgment"),
         }
         for record in records
     ]
@@ -354,6 +346,10 @@ def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
         vote = _vote(record.get("winner"), "winner", f"row {number} of {what}")
         found.append({**columns, **_comparison(vote, str(record["model_a"]), str(record["model_b"]))})
     return found
+
+
+def _reply(record: Row, column: str) -> Any:  # noqa: ANN401 - JSON
+    return None if record.get(column) == FAILED else record.get(column)
 
 
 def _mt_bench_columns(record: Row) -> dict[str, Any]:
