@@ -18,12 +18,7 @@ from evenhand.question import (
     response_label,
     response_letter,
 )
-
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=tuple(Option(label=label, value=value) for label, value in [("High", 1.0), ("Mid", 0.5), ("Low", 0.0)]),
-)
+from tests.support.questions import LEVELS
 
 
 def assessment(criterion=LEVELS):

@@ -206,7 +206,7 @@ class Job(Checks):
             if file is None or not refused or refused[0] not in held or refused[0] in call:
                 raise
             name = str(refused[0])
-            raise InvalidInputError(f"{file.place(name)}{str(error).removeprefix(name)}") from error
+            raise InvalidInputError(f"{file.name}: {name}{str(error).removeprefix(name)}") from error
 
     @property
     def given(self) -> dict[str, Any]:
@@ -366,13 +366,11 @@ class RunFile:
 
     Attributes:
         name: The file.
-        text: Its text; empty for a saved result.
         options: Name -> value, with absolute paths.
         left_out: Options of the run that the result could not record.
     """
 
     name: str
-    text: str
     options: Mapping[str, Any]
     left_out: tuple[str, ...] = ()
 
@@ -387,7 +385,7 @@ class RunFile:
         ending = path.suffix.lower()
         if ending == RESULT:
             options = _run_of_result(path)
-            return cls(str(given), "", options, tuple(options.pop(LEFT_OUT, ())))
+            return cls(str(given), options, tuple(options.pop(LEFT_OUT, ())))
         if ending not in ENDINGS:
             raise InvalidInputError(
                 f"{what} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the last is a saved result"
@@ -399,10 +397,10 @@ class RunFile:
                 f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
             )
         options = absolute({name: value for name, value in held.items() if name != "$schema"}, path.parent)
-        file = cls(str(given), text, options)
+        file = cls(str(given), options)
         for name in TEXTS:
             if isinstance(options.get(name), str):
-                options[name] = text_or_file(file.place(name), options[name], path.parent)
+                options[name] = text_or_file(f"{file.name}: {name}", options[name], path.parent)
         if "format" in options:
             options["format"] = _with_places(options["format"], path.parent)
         return file
@@ -416,7 +414,7 @@ class RunFile:
         """
         named = self.options.get("job")
         if not isinstance(named, str) or named not in JOBS:
-            said = f"{self.name} has no job" if named is None else f"{self.place('job')} is {named!r}"
+            said = f"{self.name} has no job" if named is None else f"{self.name}: job is {named!r}"
             raise InvalidInputError(f"{said}. {did_you_mean(str(named), JOBS)}")
         return JOBS[named]
 
@@ -429,13 +427,13 @@ class RunFile:
         if self.options.get("job") is not None and self.job is not model:
             verb = model.model_fields["job"].default
             raise InvalidInputError(
-                f"{self.place('job')} is {self.options['job']!r}, and this is {verb}: evenhand run FILE"
+                f"{self.name}: job is {self.options['job']!r}, and this is {verb}: evenhand run FILE"
             )
         found = {name: value for name, value in self.options.items() if name != "job"}
         for name in found:
             if name not in model.model_fields:
                 known = [*model.model_fields]
-                raise InvalidInputError(f"{self.place(name)} is not an option. {did_you_mean(name, known)}")
+                raise InvalidInputError(f"{self.name}: {name} is not an option. {did_you_mean(name, known)}")
         return found
 
     def check_complete(self, said: Mapping[str, Any]) -> None:
@@ -446,19 +444,6 @@ class RunFile:
                     f"{self.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
                     f"give {name}"
                 )
-
-    def place(self, name: str) -> str:
-        r"""Return the file and the line of an option, for messages.
-
-        >>> RunFile("run.yaml", "job: judge\nsamples: 3", {}).place("samples")
-        'run.yaml, line 2: samples'
-        """
-        written = rf"""^([^\S\n]*(?:[{{][^\S\n]*)?)["']?{re.escape(name)}["']?\s*[:=]"""
-        found = list(re.finditer(written, self.text, re.MULTILINE))
-        if not found:
-            return f"{self.name}: {name}"
-        line = self.text.count("\n", 0, min(found, key=lambda each: len(each[1])).end()) + 1
-        return f"{self.name}, line {line}: {name}"
 
 
 def _with_places(formats: object, folder: Path) -> object:

@@ -53,7 +53,7 @@ def judge(data: Data = None, /, *, options: Flags[JudgeJob] = None) -> int:
 
 
 def winrates(data: Data = None, /, *, options: Flags[WinratesJob] = None) -> int:
-    """Which of these systems is better, by how much, and how sure is that."""
+    """Compare systems: which is better, by how much, and how sure that is."""
     return run_job(WinratesJob, data, options)
 
 
@@ -63,7 +63,7 @@ def checklist(data: Data = None, /, *, options: Flags[ChecklistJob] = None) -> i
 
 
 def reliability(data: Data = None, /, *, options: Flags[ReliabilityJob] = None) -> int:
-    """How far a judge can be trusted: what it does when the order changes, and when it is asked again."""
+    """Measure how far a judge can be trusted: when the order changes, and when it is asked again."""
     return run_job(ReliabilityJob, data, options)
 
 
@@ -85,7 +85,7 @@ def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> i
 
 
 def _annotator_test(data: str | None, options: AgreementJob) -> int:
-    """May the judge stand in for annotators?"""
+    """Test whether the judges may replace the people."""
     from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     if data is None or options.votes is None or options.gold_fields is None:

@@ -31,10 +31,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_file
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
+from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count, format_range
@@ -350,8 +351,6 @@ def to_label(
     scores = []
     for name, rows in _rows_by_score(results, whole).items():
         units = [pair for pair in rows if _has_texts(pair[1], cells, texts)]
-        if not units:
-            raise InvalidInputError(f"{name} has no row with a response, so there is nothing to label")
         if n > len(units):
             raise InvalidInputError(
                 f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
@@ -607,7 +606,6 @@ class SheetLabels(Labels, PrintedTables):
         return [
             {
                 **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
-                "criterion": self.draw.criteria[asked[each.name].criterion].name,
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,
@@ -723,16 +721,7 @@ def _answers(path: str | Path) -> Iterator[Answer]:
 
 
 def _csv_rows(path: Path) -> Iterable[Row]:
-    """Read a table as spreadsheets save it: with commas, semicolons or tabs.
-
-    Raises:
-        InvalidInputError: If it cannot be read.
-    """
-    try:
-        text = read_bytes(path, None).decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'") from error
+    """Read a table as spreadsheets save it: with commas, semicolons or tabs."""
+    text = read_text(path, repr(str(path)), None)
     header = text.split("\n", 1)[0]
-    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count)))
+    return csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))

@@ -77,11 +77,6 @@ def _rank_limits(systems: Iterable[str], pairs: Sequence[PairComparison], level:
     return {system: (1 + better[system], len(ranked) - worse[system]) for system in ranked}
 
 
-def _rates(scores: FloatArray, counts: FloatArray) -> FloatArray:
-    rates: FloatArray = np.divide(scores, counts, out=np.full(np.shape(scores), np.nan), where=counts > 0)
-    return rates
-
-
 def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:
     """Number the different values along the last axis from 0, the least; what differs by rounding only is one value.
 
@@ -135,7 +130,7 @@ def mean_ranks(
     complete = (counts > 0).all(axis=1) & (True if balanced is None else np.asarray(balanced, dtype=np.bool_))
     if len(ranked) < 2 or not complete.any():
         return tuple(found)
-    ranks = rankdata(-steps(_rates(scores[complete], counts[complete])), axis=1)
+    ranks = rankdata(-steps(scores[complete] / counts[complete]), axis=1)
     made = mean_intervals(ranks, level=IntervalLevel.of(level).only(complete), bounds=(1.0, float(len(ranked))))
     for system, interval in zip(ranked.tolist(), made, strict=True):
         found[system] = interval
