@@ -606,7 +606,6 @@ class SheetLabels(Labels, PrintedTables):
         return [
             {
                 **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
-                "criterion": self.draw.criteria[asked[each.name].criterion].name,
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,

@@ -105,11 +105,6 @@ class Subject:
         given = [text is not None for text in self.texts.values()]
         return {"names": list(self.texts), "given": given, "facts": json.dumps(dict(self.facts))}
 
-    @property
-    def contexts(self) -> list[Mapping[str, str]]:
-        """The context; if criteria show contexts of their own, that of each criterion."""
-        return [part.context for part in self.parts.values()] if self.parts else [self.context]
-
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """Return a question about it.
 
@@ -348,7 +343,10 @@ class Mode(ABC, Generic[Result]):
         asked = [each for mode in (self, *others) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
-        shown = ((subject.instance, subject.texts, subject.contexts) for subject in subjects)
+        shown = (
+            (about.instance, about.texts, [part.context for part in about.parts.values()] or [about.context])
+            for about in subjects
+        )
         return {**by, "fingerprint": fingerprint(judges, asked, examples, shown)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
