@@ -34,7 +34,7 @@ import evenhand
 from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.result_methods import Results
+from evenhand.results.results import Results
 from evenhand.votes import Completion
 
 CRITERION = "criteria.evenhand.direct.relevance"

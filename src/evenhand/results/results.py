@@ -21,7 +21,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
-from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
+from evenhand.results.compare import RunComparison, VerdictChange, compare
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import (
     CONFOUNDED,
@@ -462,32 +462,37 @@ class Results(PrintedTables):
             "units": (self.analysis.units, other.analysis.units),
             "ranges": (self.analysis.score_range, other.analysis.score_range),
         }
-        found = compare(
-            list(self.records()),
-            at_places(other.records(), place),
-            by=self.analyse.rows_by or self.analysis.names,
-            columns=self.analyse.compared,
-            **how,
+        others, other_items = (
+            [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
+            for rows in (other.records(), other.analysis.items())
         )
-        items, others = list(self.analysis.items()), at_places(other.analysis.items(), place)
-        if items and others:
-            by = ("instance", "system", "item")
-            found = replace(found, items=compare(items, others, by=by, columns=("score", "selected"), **how).groups)
+        by = self.analyse.rows_by or self.analysis.names
+        found = compare(list(self.records()), others, by=by, columns=self.analyse.compared, **how)
+        items = list(self.analysis.items())
+        if items and other_items:
+            named: dict[str, Any] = {"by": ("instance", "system", "item"), "columns": ("score", "selected")}
+            found = replace(found, items=compare(items, other_items, **named, **how).groups)
         before = self._asked_by_name({row: row for row in place.values()})
         after = other._asked_by_name(place)
-        changes, answered = verdict_changes(
-            (
-                self.analysis.row_name(name[0]),
-                dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
-                question,
-                after[name][0],
-                width,
+        pairs = [(name, *before[name], after[name][0]) for name in before if name in after]
+        changes = [
+            VerdictChange(
+                row=self.analysis.row_name(name[0]),
+                about=dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
+                before=str(one.selected),
+                after=str(two.selected),
+                score_before=one.score,
+                score_after=two.score,
+                name_before=one.name,
+                name_after=two.name,
+                size=None if one.score is None or two.score is None else abs(two.score - one.score) / width,
             )
-            for name, (question, width) in before.items()
-            if name in after
-        )
+            for name, one, width, two in pairs
+            if one.selected != two.selected
+        ]
+        changes.sort(key=lambda change: -(change.size or 0.0))
         notes, changed = self._notes_on(other, place)
-        return replace(found, notes=notes, changed=changed, changes=changes, n_questions=answered)
+        return replace(found, notes=notes, changed=changed, changes=tuple(changes), n_questions=len(pairs))
 
     def places_of(self, other: Results) -> dict[int, int]:
         """Return row of another result -> the row here that has its id, or else a number that no row here has.
