@@ -442,7 +442,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
         vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
         return cell._replace(votes=(vote,))
 
-    return results.remade(results.by_people(), map(voted, results.cells()))
+    return results.of_cells(results.analyse, results.by_people(), map(voted, results.cells()))
 
 
 def majority_labels(labels: Labels) -> dict[QuestionName, str | float | None]:

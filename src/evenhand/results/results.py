@@ -103,10 +103,6 @@ class Results(PrintedTables):
         held = analyse.check(header, list(stored.abouts()))
         return cls(analyse, {name: held[name] for name in analyse.judged}, held["parameters"], stored)
 
-    def remade(self, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """Make a result of the same kind of other votes."""
-        return self.of_cells(self.analyse, header, cells)
-
     @cached_property
     def analysis(self) -> Analysis:
         """The results that the way of judging makes of the votes."""
@@ -574,7 +570,7 @@ class Results(PrintedTables):
             write_run(path, self.run_file)
         return run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
 
-    def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
+    def save(self, path: str | Path, *, leave_out: Collection[str] = (), first: int = 0) -> None:
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
@@ -585,20 +581,11 @@ class Results(PrintedTables):
             path: The file.
             leave_out: Parts of the votes that are long and that no score needs: ``prompts``, ``reasoning`` (the traces
                 of thinking models), ``logprobs`` (the tokens; probabilities stay).
+            first: For a part of a run: the index in the whole run of the row whose index is 0 here.
 
         Raises:
             InvalidInputError: If the path ends otherwise, or something else is to be left out.
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
-        """
-        self.save_part(path, 0, leave_out)
-
-    def save_part(self, path: str | Path, first: int, leave_out: Collection[str] = ()) -> None:
-        """Save some rows of a run.
-
-        Args:
-            path: The file.
-            first: The index in the whole run of the row whose index is 0 here.
-            leave_out: See :meth:`save`.
         """
         check_left_out(leave_out)
         header = {**({"first": first} if first else {}), "parameters": self.parameters}
@@ -609,10 +596,6 @@ class Results(PrintedTables):
         schema = self.stored.schema()
         rows = None if schema is None else len(self.stored)
         write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
-
-    def reopened(self, path: str | Path) -> Self:
-        """Read a result of the same kind from a file or a folder of parts."""
-        return self.load(path, {self.analyse.kind: self.analyse})
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:
