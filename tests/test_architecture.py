@@ -66,7 +66,7 @@ def test_no_modules_import_each_other():
 
 BY_STRING = {
     "__init__.py": "the facade imports a name when it is first used",
-    "cli/run_file.py": "--mode MODULE:CLASS is a class of the user's",
+    "run_files.py": "--mode MODULE:CLASS is a class of the user's",
 }
 
 
@@ -170,6 +170,7 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 LOCAL_IMPORTS = {
     **dict.fromkeys(("results/looking.py", "results/results.py"), "pandas: for its frames only"),
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
+    "run_files.py": "the shell reads its options for every page of help",
 }
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""
 

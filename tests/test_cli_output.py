@@ -10,9 +10,9 @@ import pytest
 
 from evenhand.by_name import open as open_results
 from evenhand.cli import main
-from evenhand.cli.jobs import JOBS
 from evenhand.data.rows import KINDS
 from evenhand.results.saved import header_of
+from evenhand.run_files import JOBS
 from tests.support.processes import Running
 from tests.support.rows import write_rows
 

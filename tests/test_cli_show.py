@@ -14,7 +14,6 @@ from evenhand.cli.result_verbs import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
 from evenhand.engines.free_engines import SimulatedEngine
 
 ROWS = [{"id": f"p{n}", "judge": ["yes", "no"][n % 2], "answer": "It is long enough to be cut here"} for n in range(4)]
-LABELS = [{"id": f"p{n}", "label": "yes" if n else None} for n in range(3)]
 
 
 def written(table, path):
@@ -44,13 +43,6 @@ def test_rows_have_columns_and_first_values(name, tmp_path, capsys):
     assert "answer 4 It is long enough to…" in printed
     assert f"Verbs that take it: {ROW_VERBS}" in printed
     assert LABEL_VERBS not in printed
-
-
-def test_labels_name_the_verbs_of_labels_too(tmp_path, capsys):
-    printed = shown(written(LABELS, tmp_path / "labels.jsonl"), capsys)
-    assert "3 rows" in printed
-    assert "label 2 yes" in printed
-    assert f"As labels: {LABEL_VERBS}." in printed
 
 
 def test_a_saved_result_prints_its_tables_and_its_kind(tmp_path, capsys):

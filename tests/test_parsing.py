@@ -9,10 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.reading import LIMITS, main, recorded
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import match_closest_option
 from evenhand.parsing.labels import compile_labels
 from tests.support.renamed_cases import renamed_cases
+from tests.support.shared import shared_path
 
 LEVELS = ["Excellent", "Very Good", "Good", "Bad"]
 YES_NO = ["Yes", "No"]
@@ -211,3 +213,18 @@ def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
     for text in (reply, around.replace("{}", named), around.replace("{}", named.upper()), named.swapcase() + reply):
         match = match_closest_option(text, labels)
         assert match.index is None or 0 <= match.index < len(labels)
+
+
+@pytest.mark.slow
+def test_recorded_replies_are_read_within_the_limits_of_the_contract(capsys):
+    shared_path("data/llmbar_raw_completions.jsonl.gz")
+    main(["--check"])
+    table = capsys.readouterr().out
+    assert all(f"| {name}" in table for name in LIMITS)
+
+
+def test_replies_to_prompts_that_ask_for_tags_agree_with_a_simple_reader(tmp_path):
+    """One in sixteen of the recorded replies; ``python -m benchmarks.reading`` reads all."""
+    shared_path("data/posbias_mtbench_raw.jsonl.gz")
+    assert len(recorded("posbias_mtbench_raw.jsonl.gz")) == 14_400
+    main(["--check", "--only", "MT-bench"])

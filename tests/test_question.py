@@ -18,12 +18,7 @@ from evenhand.question import (
     response_label,
     response_letter,
 )
-
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=tuple(Option(label=label, value=value) for label, value in [("High", 1.0), ("Mid", 0.5), ("Low", 0.0)]),
-)
+from tests.support.questions import LEVELS
 
 
 def assessment(criterion=LEVELS):
@@ -53,44 +48,30 @@ def test_an_assessment_permutes_the_options_and_reads_them_back(order):
         assert meaning(LEVELS, shown, label) == label
 
 
-def test_a_comparison_permutes_the_responses_and_keeps_the_letters():
-    criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
-    question = comparison(criterion)
-    given_order, swapped = question.present((0, 1)), question.present((1, 0))
-    assert (given_order.responses, swapped.responses) == (("first", "second"), ("second", "first"))
-    assert given_order.labels == swapped.labels == ("Response A", "Tie", "Response B")
-    # shown first in the swapped order is the question's second response, whose option is Response B
-    assert [meaning(criterion, swapped, label) for label in swapped.labels] == ["Response B", "Tie", "Response A"]
-    assert [meaning(criterion, given_order, label) for label in given_order.labels] == list(criterion.labels)
+def options_of(*labels, values=None, na=(), first_na=()):
+    worth = values or [None] * len(labels)
+    options = [Option(label=label, na=True) for label in first_na]
+    options += [Option(label=label, value=value) for label, value in zip(labels, worth, strict=True)]
+    options += [Option(label=label, na=True) for label in na]
+    scale = "nominal" if values is None else "pairwise"
+    return Criterion(name="order", description="In which order?", options=tuple(options), scale=scale)
 
 
-def test_a_graded_comparison_mirrors_its_levels():
-    criterion = comparison_criterion("better", "Which is better?", graded=True)
-    swapped = comparison(criterion).present((1, 0))
-    assert meaning(criterion, swapped, "Response A is much better") == "Response B is much better"
-    assert meaning(criterion, swapped, "Response A is slightly better") == "Response B is slightly better"
-    assert meaning(criterion, swapped, "Both are equally good") == "Both are equally good"
-
-
-def test_a_tie_listed_last_stays_a_tie_when_the_responses_change_places():
-    options = (
-        Option(label="Response A", value=1.0),
-        Option(label="Response B", value=0.0),
-        Option(label="Tie", value=0.5),
-    )
-    criterion = Criterion(name="better", description="Which?", options=options, scale="pairwise")
-    swapped = comparison(criterion).present((1, 0))
-    assert [meaning(criterion, swapped, label) for label in swapped.labels] == ["Response B", "Response A", "Tie"]
-
-
-def test_an_na_option_means_the_same_in_every_order():
-    options = (
-        Option(label="N/A", na=True),
-        Option(label="Response A", value=1.0),
-        Option(label="Response B", value=0.0),
-    )
-    criterion = Criterion(name="better", description="Which?", options=options, scale="pairwise")
-    assert comparison(criterion).present((1, 0)).to_own == (0, 2, 1)
+@pytest.mark.parametrize(
+    ("criterion", "swapped"),
+    [
+        (comparison_criterion("better", "?", allow_ties=True), (2, 1, 0)),
+        (comparison_criterion("better", "?", graded=True), (4, 3, 2, 1, 0)),
+        (options_of("Response A", "Response B", "Tie", values=(1.0, 0.0, 0.5)), (1, 0, 2)),
+        (options_of("Response A", "Response B", values=(1.0, 0.0), first_na=["N/A"]), (0, 2, 1)),
+        (options_of("A", "both good", "both bad", "B", values=(0.7, 0.5, 0.5, 0.3), na=["N/A"]), (3, 1, 2, 0, 4)),
+    ],
+)
+def test_a_comparison_permutes_the_responses_and_mirrors_the_options(criterion, swapped):
+    given_order, other = (comparison(criterion).present(order) for order in ((0, 1), (1, 0)))
+    assert (given_order.responses, other.responses) == (("first", "second"), ("second", "first"))
+    assert given_order.labels == other.labels == criterion.labels
+    assert (given_order.to_own, other.to_own) == (tuple(range(len(swapped))), swapped)
 
 
 @given(st.integers(2, 6).flatmap(lambda count: st.tuples(st.just(count), st.permutations(range(count)))))
@@ -108,35 +89,29 @@ def test_an_order_that_is_no_permutation_is_refused(order):
         assessment().present(order)
 
 
-def test_an_assessment_is_of_one_response_a_comparison_of_two_and_a_choice_of_several():
-    with pytest.raises(InvalidInputError, match=r"2 response.*an assessment of exactly one"):
-        Question(id="1", criterion=LEVELS, responses=("a", "b"))
-    with pytest.raises(InvalidInputError, match=r"1 response\(s\).*of exactly two"):
-        comparison(LEVELS, "only")
-    with pytest.raises(InvalidInputError, match=r"3 response\(s\).*of exactly two"):
-        comparison(LEVELS, "a", "b", "c")
-    with pytest.raises(InvalidInputError, match=r"1 response\(s\).*at least two"):
-        Question(id="1", criterion=LEVELS, responses=("only",), mode="choose")
-    with pytest.raises(InvalidInputError, match="is an item of a sheet, but names none"):
-        Question(id="1", criterion=LEVELS, responses=("a",), mode="check")
-
-
-def ranking(*labels, values=None, na=()):
-    worth = values or [None] * len(labels)
-    options = [Option(label=label, value=value) for label, value in zip(labels, worth, strict=True)]
-    options += [Option(label=label, na=True) for label in na]
-    scale = "nominal" if values is None else "pairwise"
-    return Criterion(name="order", description="In which order?", options=tuple(options), scale=scale)
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"responses": ("a", "b")}, r"2 response.*an assessment of exactly one"),
+        ({"responses": ("only",), "mode": "compare"}, r"1 response\(s\).*of exactly two"),
+        ({"responses": ("a", "b", "c"), "mode": "compare"}, r"3 response\(s\).*of exactly two"),
+        ({"responses": ("only",), "mode": "choose"}, r"1 response\(s\).*at least two"),
+        ({"responses": ("a",), "mode": "check"}, "is an item of a sheet, but names none"),
+    ],
+)
+def test_a_mode_takes_a_number_of_responses(fields, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Question(id="1", criterion=LEVELS, **fields)
 
 
 @pytest.mark.parametrize(
     "criterion",
     [
-        ranking(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3)))),
-        ranking("Option 1", "Option 2"),  # no way to choose the third
-        ranking("Option 1", "Option 2", "Option 3", "All are alike"),  # is it so whatever order is shown?
-        ranking("Option 3", "Option 2", "Option 1"),
-        ranking("first", "second", "third"),
+        options_of(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3)))),
+        options_of("Option 1", "Option 2"),  # no way to choose the third
+        options_of("Option 1", "Option 2", "Option 3", "All are alike"),  # is it so whatever order is shown?
+        options_of("Option 3", "Option 2", "Option 1"),
+        options_of("first", "second", "third"),
         LEVELS,
     ],
 )
@@ -148,11 +123,11 @@ def test_a_choice_is_of_one_of_the_responses(criterion):
 @pytest.mark.parametrize(
     "criterion",
     [
-        ranking("A > B", "B > A"),
-        ranking("Response A", "Response B", "Tie"),
-        ranking("A", "B", "neither", values=(1.0, 0.0, 0.25)),
-        ranking("A is clearer", "A is shorter", "B is clearer", "B is shorter", values=(1.0, 1.0, 0.0, 0.0)),
-        ranking("both good", "both bad", values=(0.5, 0.5)),
+        options_of("A > B", "B > A"),
+        options_of("Response A", "Response B", "Tie"),
+        options_of("A", "B", "neither", values=(1.0, 0.0, 0.25)),
+        options_of("A is clearer", "A is shorter", "B is clearer", "B is shorter", values=(1.0, 1.0, 0.0, 0.0)),
+        options_of("both good", "both bad", values=(0.5, 0.5)),
     ],
 )
 def test_an_option_of_a_comparison_has_a_counterpart_when_the_responses_change_places(criterion):
@@ -160,10 +135,8 @@ def test_an_option_of_a_comparison_has_a_counterpart_when_the_responses_change_p
         comparison(criterion)
 
 
-def test_an_option_for_neither_response_means_the_same_in_every_order():
-    several = ranking("A", "both good", "both bad", "B", values=(0.7, 0.5, 0.5, 0.3), na=["N/A"])
-    assert comparison(several).present((1, 0)).to_own == (3, 1, 2, 0, 4)
-    best = ranking("Option 1", "Option 2", na=["None of them"])
+def test_an_option_for_none_of_the_candidates_means_the_same_in_every_order():
+    best = options_of("Option 1", "Option 2", na=["None of them"])
     assert Question(id="1", criterion=best, responses=("a", "b"), mode="choose").present((1, 0)).to_own == (1, 0, 2)
 
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 import evenhand
 import evenhand.demo
 from evenhand.cli import main
-from evenhand.cli.jobs import JOBS, PREFIX, RunFile
-from evenhand.cli.run_file import TEMPLATES, schema, template
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
 from evenhand.results import made_by
 from evenhand.results.made_by import absolute, relative, run_yaml
+from evenhand.run_files import JOBS, PREFIX, TEMPLATES, RunFile, schema, template
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -76,7 +75,7 @@ def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypa
     assert main(["judge", *given, "--criteria", "Is it short?"]) == 0
     assert [each.name for each in evenhand.open(out).criteria] == ["is_it_short"]
     assert main(["winrates", "--config", str(write(folder))]) == 2
-    assert "line 2: job is 'judge', and this is winrates: evenhand run FILE" in capsys.readouterr().err
+    assert "job is 'judge', and this is winrates: evenhand run FILE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["run.yaml", "run.json"])
@@ -95,7 +94,7 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
     path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"})
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
     monkeypatch.setenv(PREFIX + "SEED", "2")
-    monkeypatch.setenv(PREFIX + "ENGINE", "one 'and two'")
+    monkeypatch.setenv(PREFIX + "ENGINE", "[one, and two]")
     found = said(path, seed=3, gold_fields={"c": "d"}, rubric_field="own")
     assert (found["samples"], found["max_calls"], found["seed"]) == (3, 20, 3)
     assert found["engine"] == ("one", "and two")
@@ -107,17 +106,17 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sampels": 3}, "run.yaml, line 7: sampels is not an option. Did you mean 'samples'?"),
-        ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
-        ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
-        ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None"),
-        ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
-        ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
+        ({"sampels": 3}, "run.yaml: sampels is not an option. Did you mean 'samples'?"),
+        ({"samples": "many"}, "run.yaml: samples is 'many'; give a whole number of at least 1"),
+        ({"samples": 0}, "run.yaml: samples is 0; give a whole number of at least 1"),
+        ({"limit": -1}, "run.yaml: limit is -1; give a whole number of at least 1, or None"),
+        ({"orders": "bth"}, "run.yaml: orders is 'bth'. Did you mean 'both'?"),
+        ({"check_positional_bias": 2}, "check_positional_bias is 2; give True, False, or a share"),
         (
             {"response_fields": 5},
-            "run.yaml, line 4: response_fields is 5; give the name of a column",
+            "run.yaml: response_fields is 5; give the name of a column",
         ),
-        ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
+        ({"job": "jugde"}, "run.yaml: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
         (
             {"engine": None},

@@ -157,71 +157,39 @@ def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
     assert told(mended)[1] == told(evenhand.judge(rows(), CRITERION, noisy(), **HOW))[1]
 
 
+WIDE = {"response_fields": ["a", "b"]}
+LONG_FIELDS = {"systems_field": "model", "response_fields": "output", "id_field": "id"}
+
+
 @pytest.mark.parametrize(
     ("function", "given", "message"),
     [
-        (
-            "winrates",
-            {"response_fields": ["a", "b"], "design": "swiss:1"},
-            "design is 'swiss:1', which needs all rows at once",
-        ),
-        (
-            "winrates",
-            {"response_fields": ["a", "b"], "design": "sample:1"},
-            "design is 'sample:1', which needs all rows",
-        ),
-        (
-            "winrates",
-            {"response_fields": ["a", "b"], "stop": "decided"},
-            "stop is 'decided', which needs all rows at once",
-        ),
-        (
-            "winrates",
-            {"systems_field": "model", "response_fields": "output", "id_field": "id"},
-            "name them with systems=",
-        ),
-        (
-            "grade_scores",
-            {"response_fields": ["a", "b"], "unrelated_option": True},
-            "unrelated_option is True, which needs",
-        ),
+        ("winrates", {**WIDE, "design": "swiss:1"}, "design is 'swiss:1', which needs all rows at once"),
+        ("winrates", {**WIDE, "design": "sample:1"}, "design is 'sample:1', which needs all rows"),
+        ("winrates", {**WIDE, "stop": "decided"}, "stop is 'decided', which needs all rows at once"),
+        ("winrates", LONG_FIELDS, "name them with systems="),
+        ("grade_scores", {**WIDE, "unrelated_option": True}, "unrelated_option is True, which needs"),
         ("checklist", {"votes": "v"}, "votes is 'v', which needs all rows at once"),
     ],
 )
 def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
+    data = LONG if "systems_field" in given else SYSTEMS
     with pytest.raises(InvalidInputError, match=message):
-        getattr(evenhand, function)(
-            LONG if "systems_field" in given else SYSTEMS, engine=noisy(), **given, stream_to=tmp_path / "to"
-        )
+        getattr(evenhand, function)(data, engine=noisy(), **given, stream_to=tmp_path / "to")
     assert not (tmp_path / "to").exists()
+
+
+BETTER = {"criteria": "Which is better?", "id_field": "id"}
 
 
 @pytest.mark.parametrize(
     ("function", "data", "given"),
     [
-        ("winrates", SYSTEMS, {"response_fields": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
-        (
-            "winrates",
-            LONG,
-            {
-                "systems": ["a", "b"],
-                "criteria": "Which is better?",
-                "systems_field": "model",
-                "response_fields": "output",
-                "id_field": "id",
-            },
-        ),
-        (
-            "checklist",
-            SYSTEMS,
-            {"checklist": ["Is it short?", "Is it kind?"], "response_fields": ["a", "b"], "id_field": "id"},
-        ),
-        (
-            "run_mode",
-            SYSTEMS,
-            {"mode": "best_of", "criteria": "Which is better?", "response_fields": ["a", "b"], "id_field": "id"},
-        ),
-        ("grade_scores", SYSTEMS, {"response_fields": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
+        ("winrates", SYSTEMS, {**WIDE, **BETTER}),
+        ("winrates", LONG, {"systems": ["a", "b"], **LONG_FIELDS, **BETTER}),
+        ("checklist", SYSTEMS, {"checklist": ["Is it short?", "Is it kind?"], **WIDE, "id_field": "id"}),
+        ("run_mode", SYSTEMS, {"mode": "best_of", **WIDE, **BETTER}),
+        ("grade_scores", SYSTEMS, {**WIDE, **BETTER}),
     ],
 )
 def test_every_way_of_judging_streams(tmp_path, function, data, given):
@@ -318,17 +286,9 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     for name, held in (("a.jsonl", rows()[:25]), ("b.jsonl", rows()[25:])):
         (tmp_path / "shards" / name).write_text("".join(json.dumps(row) + "\n" for row in held))
     folder = tmp_path / "to"
-    asked = ["judge", str(tmp_path / "shards"), "--criteria", "criteria.evenhand.direct.relevance"]
-    asked += [
-        "--engine",
-        "engines.evenhand.baseline",
-        "--response-fields",
-        "response",
-        "--context-fields",
-        "question",
-        "--quiet",
-    ]
-    asked += ["--id-field", "id", "--stream-to", str(folder), "--part-rows", "7"]
+    how = "--criteria criteria.evenhand.direct.relevance --engine engines.evenhand.baseline --response-fields response"
+    how += " --context-fields question --quiet --id-field id --part-rows 7"
+    asked = ["judge", str(tmp_path / "shards"), *how.split(), "--stream-to", str(folder)]
     assert main([*asked, "--limit", "20"]) == 0
     assert len(evenhand.open(folder)) == 20
     first = parts_of(folder)

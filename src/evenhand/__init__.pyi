@@ -1,7 +1,6 @@
 # The public names for type checkers, as __init__.py has them.
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
-from evenhand.cli.run_file import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion
@@ -45,6 +44,7 @@ from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.result_methods import ResultMethods
+from evenhand.run_files import run as run
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Verdict as Verdict

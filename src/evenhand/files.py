@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -221,3 +221,54 @@ def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]])
     text = written[check_ending(path, written)]
     with written_whole(path) as beside:
         beside.write_text(text() + "\n", encoding="utf-8")
+
+
+def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
+    """Check before the first call that the result can be written, and over nothing that the user gave.
+
+    Args:
+        given: Where.
+        read: The files that the run reads.
+        flag: The name of the flag.
+
+    Raises:
+        InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.
+    """
+    if given is None:
+        return None
+    if not str(given).strip() or "\0" in str(given):
+        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
+    out = expanded(given)
+    try:
+        _check_place(out, flag)
+    except OSError as error:
+        raise InvalidInputError(
+            f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
+        ) from error
+    for name in read:
+        if _is_same(out, expanded(name)):
+            raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
+    return out
+
+
+def _check_place(out: Path, flag: str) -> None:
+    """Create and remove a file in the same folder, as saving does; an existing file stays."""
+    if out.is_dir():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
+    if not out.resolve().parent.is_dir():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
+    if out.exists() and not out.is_file():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
+    if out.exists() and not os.access(out, os.W_OK):
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
+    target = out.resolve()  # where a link leads
+    part = target.with_name(f".{target.name}.{os.getpid()}")
+    part.touch()
+    part.unlink()
+
+
+def _is_same(out: Path, path: Path) -> bool:
+    try:
+        return out.resolve() == path.resolve() or out.samefile(path)
+    except (OSError, ValueError):  # one of them is not there, or a text that names no file
+        return False

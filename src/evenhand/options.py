@@ -262,7 +262,7 @@ Columns = Column | Annotated[tuple[str, ...], AfterValidator(_each_once)]
 
 
 class Seeded(Options):
-    """What is random is drawn from a seed."""
+    """The seed of everything that is random."""
 
     seed: int = option(0, "Of everything that is random: samples, shuffles, designs, nonces, resampling.", ge=0)
 
@@ -329,7 +329,7 @@ class RuleOptions(Options):
 
 
 class Limits(Options):
-    """When a run stops, and what it puts up with.
+    """When a run stops, and how many failures it accepts.
 
     Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need, and for
     ``max_cost`` what they are likely to cost, so that the calls go to whole votes; votes beyond are unscored with the
@@ -501,7 +501,7 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
 
 
 class StreamOptions(Options):
-    """How a data set is judged that is not to be held whole."""
+    """How a data set is judged part by part, to save memory."""
 
     stream_to: str | Path | None = option(
         None,

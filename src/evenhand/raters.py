@@ -62,7 +62,7 @@ def _parameters(options: AggregateVotesArguments | ReadRepliesArguments, rule: s
     }
 
 
-def _table_of_votes(
+def verdicts_of_votes(
     read: RecordedVotes,
     criterion: Criterion,
     cells: Sequence[Cell],
@@ -101,7 +101,7 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
     for vote in read.votes:
         columns.setdefault(vote.judge, []).append(vote.cell)
     note = reader.note([*columns.values(), *([] if gold_fields is None else [read.cells(gold_fields, "gold_fields")])])
-    return _table_of_votes(read, criterion, cells, [] if note is None else [note], _parameters(options, rule))
+    return verdicts_of_votes(read, criterion, cells, [] if note is None else [note], _parameters(options, rule))
 
 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
@@ -188,7 +188,7 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
     named = {name: getattr(options, name) for name in ("judge_field", "id_field", "swapped_field", "pattern")}
     parameters = {"replies": list(read.columns), **named, **_parameters(options, rule)}
-    return _table_of_votes(read, criterion, cells, (), parameters)
+    return verdicts_of_votes(read, criterion, cells, (), parameters)
 
 
 @takes(IntervalOptions)

@@ -18,7 +18,6 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.judge_reliability.against_people import Asked
 from evenhand.judge_reliability.one_judge import (
     CriterionReliability,
     JudgesAgreement,
@@ -39,12 +38,14 @@ from evenhand.options import (
     GradeScoresArguments,
     JudgeArguments,
     Options,
+    RecordedOptions,
     ReliabilityArguments,
     RuleOptions,
     RunOptions,
     VoteFields,
     WinratesArguments,
 )
+from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import (
     RecordedVotes,
     named_columns,
@@ -63,7 +64,7 @@ from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
-from evenhand.votes import Verdict, Vote, is_missing
+from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
 LAYOUT: Final = 4
@@ -368,39 +369,26 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
     if criterion is None and not pairs:
         criterion = YES_OR_NO
     gold = {} if criterion is None else _gold_columns(options.gold_fields, [criterion])
+    lengths = {
+        (instance, system): len(text_of(response))
+        for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True)
+        if not is_missing(response := row.get("response"))
+    }
     if criterion is not None and criterion.scale != "pairwise":
         run = read.run_options(options, check_positional_bias=read.swapped() is not None)
-        rules = VoteRules.from_parameters(dict(run))
-        rules.check(criterion.scale)
-        reader = LabelReader(criterion, as_index=options.as_index)
-        lengths = {
-            (instance, system): len(text_of(response))
-            for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True)
-            if not is_missing(response := row.get("response"))
-        }
-        asked = []
-        for cell in read_assessments(
-            read,
-            reader,
-            gold=gold.get(criterion.name),
-            cluster_field=run.cluster_field,
-            weights=run.judge_weights,
-        ):
-            about, system = cell.about, cell.about.get("system", "")
-            place = None if about["reference"] is None else criterion.index_of(about["reference"])
-            length = lengths.get((about["instance"], system))
-            known, systems = None if length is None else (length,), (system,) if system else None
-            if cell.votes:
-                verdict = Verdict(votes=cell.votes)
-                asked.append(Asked(about["instance"], verdict, place, known, systems, about["cluster"]))
-        questions = Questions(criterion, rules, tuple(asked))
+        VoteRules.from_parameters(dict(run)).check(criterion.scale)
+        reader, label = LabelReader(criterion, as_index=options.as_index), gold.get(criterion.name)
+        cells = read_assessments(read, reader, gold=label, cluster_field=run.cluster_field, weights=run.judge_weights)
+        how = {"rule": None, "weights": None, **options.values_of(RecordedOptions)}
+        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], (), how)
     else:
-        how: dict[str, Any] = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
+        how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
         how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
         how |= {**compared, **named, **_of_runs(options)}
-        table: Any = compare_systems(data, WinratesArguments(**how))
+        table = compare_systems(data, WinratesArguments(**how))
         run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
-        (questions,) = questions_of(table, VoteRules.from_parameters(dict(run)), {})
+    rules = VoteRules.from_parameters(dict(run))
+    (questions,) = questions_of(table, rules, lengths) or [Questions(table.criterion, rules, ())]
     parameters = {
         **read.parameters(run),
         "criteria": [questions.criterion.model_dump(mode="json")],

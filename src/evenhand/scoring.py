@@ -159,7 +159,7 @@ def summarize(
         level=level,
         width=float((given[:, 1] - given[:, 0]).max(initial=0.0)) if len(given) else 1.0,
     )
-    score = None if share is None else share.on_scale(low, width)
+    score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
     limits = columns.limits(given)
     return ScoreSummary(
         score=known(score, "no instance has a score"),

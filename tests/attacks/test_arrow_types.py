@@ -13,13 +13,13 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
-from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import PARQUET_HEADER, IdentifiedRows, check_types, read_rows, rows_known
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import OnDisk, header_of, read, read_columns
 from evenhand.streams import Block
+from tests.support.questions import LEVELS
 
 NAME = "ray.data.arrow_pickled_object"
 CALLS = []
@@ -157,11 +157,6 @@ def test_arrows_own_types_are_read(tmp_path):
     path = in_parquet(pyarrow.table({"response": ["a"], "id": identifier}), tmp_path)
     [row] = read_rows(path)
     assert row["id"].bytes == b"0123456789abcdef"
-
-
-LEVELS = Criterion(
-    name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
-)
 
 
 def of_part(path):

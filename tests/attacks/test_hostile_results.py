@@ -10,16 +10,13 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
-from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
 from evenhand.results.saved import PART, header_of
+from tests.support.questions import LEVELS
 
-LEVELS = Criterion(
-    name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
-)
 MOST_BYTES = 400 * 2**20
 
 

@@ -8,16 +8,13 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.criteria import Criterion, Option
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import UnwritableFileError
 from evenhand.files import written_whole
 from evenhand.functions import judge
+from tests.support.questions import LEVELS
 
-LEVELS = Criterion(
-    name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
-)
 ROWS = [{"response": f"r{n}"} for n in range(6)]
 
 

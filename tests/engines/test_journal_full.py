@@ -5,17 +5,14 @@ import sys
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
 from evenhand.functions import judge
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import JudgeServer
 
-LEVELS = Criterion(
-    name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
-)
 ROWS = [{"response": f"answer {number} " * 30} for number in range(40)]
 CALLS = len(ROWS) * 2 * 2
 IN_FLIGHT = 8

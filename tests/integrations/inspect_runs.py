@@ -10,18 +10,14 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import Logprob, Logprobs, ModelOutput, ModelUsage, TopLogprob, get_model
 from inspect_ai.solver import generate
 
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.inspect_ai import engine, scorer
 from evenhand.judges import Judge
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import JudgeServer
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 EIGHT = yes_no_criterion("eight", "Is it eight?")
 SAMPLES = [Sample(id=number, input=f"How much is {number} and 1?", target=str(number + 1)) for number in range(1, 41)]
 

@@ -7,18 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.integrations.evaluator import evaluator
 from evenhand.judges import Judge
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.pages import ROOT
+from tests.support.questions import LEVELS
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 PAGE = (ROOT / "docs" / "how-to" / "one-response.md").read_text(encoding="utf-8")
 LINES = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", PAGE, re.MULTILINE))
 

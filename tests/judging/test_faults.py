@@ -3,17 +3,12 @@
 import pytest
 
 import evenhand
-from evenhand.criteria import Criterion, Option
 from evenhand.errors import TooManyFailuresError
 from evenhand.functions import judge
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer, conversation
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = [{"response": f"answer {number}"} for number in range(5)]
 HIT = 2
 UNDISTURBED = 2 * len(ROWS)  # an assessment and a selection for each

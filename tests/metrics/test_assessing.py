@@ -2,19 +2,11 @@
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.metrics.judge_metrics import DirectJudge
 from tests.support.judges import ScriptedJudge
+from tests.support.questions import LEVELS
 
-LEVEL = Criterion(
-    name="level",
-    description="How good is it?",
-    context_fields={"question": "question"},
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
-EXAMPLES = [
-    {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
-]
+LEVEL = LEVELS.model_copy(update={"context_fields": {"question": "question"}})
 
 
 def direct(engine, **settings):

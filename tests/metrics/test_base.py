@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, Rubric
+from evenhand.criteria import Rubric
 from evenhand.errors import EvenhandError
 from evenhand.metrics.judge_metrics import (
     BestOfJudge,
@@ -17,6 +17,7 @@ from evenhand.metrics.judge_metrics import (
 )
 from evenhand.metrics.metric import IntervalFields, RunFields
 from evenhand.options import IntervalOptions, RunOptions
+from tests.support.questions import LEVELS
 
 
 def options_of(metric):
@@ -81,12 +82,7 @@ def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option
 EXAMPLES = [
     {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
 ]
-LEVEL = Criterion(
-    name="level",
-    description="How good is it?",
-    context_fields={"question": "question"},
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
+LEVEL = LEVELS.model_copy(update={"context_fields": {"question": "question"}})
 CHECKLIST, RUBRIC = {"checklist": ["Is it polite?"]}, {"rubric": Rubric(name="r", criteria=(LEVEL,))}
 OVERALL = {"criteria": "criteria.evenhand.pairwise.overall_quality"}
 WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
@@ -116,7 +112,7 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (PairwiseJudge, {}, {"criteria": "metrics.evenhand.direct"}, "not a criterion"),
     (GradeScore, OVERALL, {"orders": "both"}, "orders='cyclic'"),
     (GradeScore, OVERALL, {"prompt": "sellect"}, "select"),
-    (GradeScore, OVERALL, {"prompt": "Judge {{ response }}"}, "names 'response', with which it is not filled"),
+    (GradeScore, OVERALL, {"prompt": "Judge {{ response }}"}, "names 'response', which is not one of its placeholders"),
     (GradeScore, OVERALL, {"prompt": "select", "flow": "two_step"}, "one_step"),
     (GradeScore, OVERALL, {"aggregation": "mode"}, "that of one judge"),
     (GradeScore, OVERALL, {"stop_early": True}, "stop_early"),
@@ -130,7 +126,12 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
         {"judge_weights": [1.0, -2.0]},
         "judge_weights is [1.0, -2.0]; give a list",
     ),
-    (BestOfJudge, OVERALL, {"prompt": "What of {{ response }}?"}, "names 'response', with which it is not filled"),
+    (
+        BestOfJudge,
+        OVERALL,
+        {"prompt": "What of {{ response }}?"},
+        "names 'response', which is not one of its placeholders",
+    ),
     (BestOfJudge, OVERALL, {"scoring": "expected"}, "scoring"),
     (RubricJudge, {}, {"rubric": "rubrics.evenhand.sumarization"}, "Did you mean 'rubrics.evenhand.summarization'"),
     (RubricJudge, {}, {"rubric": {"criteria": []}}, "give a list of at least one"),

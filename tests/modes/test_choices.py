@@ -1,19 +1,12 @@
-"""Best-of-N questions: candidates, the four prompts as they are sent, and the option from elsewhere."""
+"""Best-of-N questions: candidates, prompts that cannot ask for the best, and the option from elsewhere."""
 
 import pytest
 
 from evenhand.errors import InvalidPromptError
-from evenhand.judging.conversation import Flow
-from evenhand.judging.run import run_votes
-from evenhand.modes.best_of import (
-    choice_prompt,
-    choice_question,
-)
+from evenhand.modes.best_of import choice_prompt, choice_question
 from evenhand.modes.grade_scores import unrelated_candidates
 from evenhand.modes.mode import Subject
-from evenhand.options import Grid, Limits
 from evenhand.question import comparison_criterion
-from tests.support.choosing import choosing_judge
 
 BETTER = comparison_criterion("better", "Which answers the question?", context_fields={"question": "question"})
 
@@ -21,16 +14,6 @@ BETTER = comparison_criterion("better", "Which answers the question?", context_f
 def candidates(*texts, instance=0, **more):
     named = {f"system-{number}": text for number, text in enumerate(texts)}
     return Subject(instance=instance, texts=named, judged=BETTER, **more)
-
-
-def ask(prompt, **more):
-    """The judge after one vote on three candidates, and the vote."""
-    judge = choosing_judge(lambda shown: 1)
-    question = choice_question(candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}))
-    flow = Flow(**{"flow": "one_step", "prompt": choice_prompt(prompt, "one_step"), **more})
-    grid = Grid(check_positional_bias=False)
-    [[vote]] = run_votes([question], [judge], grid=grid, flow=flow, limits=Limits(progress=False))
-    return judge, vote
 
 
 class TestChoicePrompt:

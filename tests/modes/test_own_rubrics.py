@@ -74,7 +74,7 @@ def test_a_row_may_name_its_rubric():
         ({"rubric_field": "rubric"}, "instance 0 has no field 'rubric', which rubric_field names. Did you mean"),
         (
             {"rows": [{"rubrics": "my.yaml", "response": "x"}]},
-            "the field 'rubrics' of instance 0: 'my.yaml' is the name",
+            "the field 'rubrics' of instance 0: 'my.yaml' is no rubric of a row",
         ),
     ],
 )

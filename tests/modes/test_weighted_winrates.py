@@ -30,11 +30,6 @@ def table(systems=("s0", "s1", "s2"), **options):
     return evenhand.winrates(rows(systems), GRADED, judge, response_fields=systems, scale="graded", **QUIET, **options)
 
 
-@pytest.fixture(scope="module")
-def weighted():
-    return table(reduction="weighted_win_rate")
-
-
 def battles(contests, system, other=None):
     """Battles won and fought by a system, as the option is documented: s battles for a grade s, two for a tie."""
     won, fought = 0.0, 0.0
@@ -47,13 +42,10 @@ def battles(contests, system, other=None):
     return won / fought
 
 
-def contests_of(found):
-    return list(found.contests)
-
-
-def check_rates(found):
+def test_every_rate_is_of_the_battles():
     """Winrates, ranks, matrix, head to head, differences, records and findings are of the battles."""
-    contests = contests_of(found)
+    found = table(reduction="weighted_win_rate")
+    contests = found.contests
     rates = {system: battles(contests, system) for system in found.systems}
     placed = sorted(rates, key=rates.get, reverse=True)
     assert [one.system for one in found.ranked] == placed
@@ -72,14 +64,10 @@ def check_rates(found):
         assert pair.difference.estimate == pytest.approx(rates[pair.first] - rates[pair.second])
 
 
-def test_every_rate_is_of_the_battles(weighted):
-    check_rates(weighted)
-
-
 def test_intervals_and_tests_are_those_of_the_battles_as_contests():
     """For two systems a grade s is 2 s contests of the prompt with one winner, and a tie four ties."""
     found = table(("s0", "s1"), reduction="weighted_win_rate")
-    grades = np.array([contest.grade for contest in contests_of(found)])
+    grades = np.array([contest.grade for contest in found.contests])
     times = np.where(grades == 0, 4, 2 * np.abs(grades))
     assert np.array_equal(times, np.rint(times))
     times = times.astype(int)

@@ -64,7 +64,7 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
 @pytest.mark.parametrize("quality", [0.0, 0.8])
 def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
     table = simulated(2400 if quality else 900, quality, position_preference=ADVANTAGE)
-    position = table.ranking.model.position_probability
+    position = table.ranking.position
     assert logit(position.low) < ADVANTAGE < logit(position.high)
     assert position.estimate == pytest.approx(0.7, abs=0.04)
     strength = table.system("a").strength

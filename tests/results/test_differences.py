@@ -22,9 +22,9 @@ def verdicts(request):
     return "Yes" if name == "alder" or int(row) < 4 else "No"
 
 
-def assess(criteria, **options):
+def assess(criteria, read=verdicts, **options):
     given = {"response_fields": ["alder", "birch"], "journal": None, "progress": False, "cluster_field": False}
-    return judge(ROWS, criteria, ScriptedJudge(verdicts), **{**given, **options})
+    return judge(ROWS, criteria, ScriptedJudge(read), **{**given, **options})
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +49,7 @@ def test_a_cell_with_much_unscored_leads_with_its_bounds():
     def silent(request):
         return "" if request.question.responses[0] in {f"birch {row}" for row in range(8, 12)} else verdicts(request)
 
-    found = judge(
-        ROWS,
-        CLEAR,
-        ScriptedJudge(silent),
-        response_fields=["alder", "birch"],
-        journal=None,
-        progress=False,
-        cluster_field=False,
-        max_failure_rate=1.0,
-    )
+    found = assess(CLEAR, silent, max_failure_rate=1.0)
     shown = found.to_markdown()
     # 4 of 8 read are clear, and of four nothing is known: 4 / 12 to 8 / 12.
     assert "| birch | clear | 0.33–0.67 [" in shown

@@ -142,3 +142,21 @@ def test_its_verdicts_are_shown_with_their_votes(kind):
     assert [len(view.votes) for view in views] == [len(cell.votes) for cell in whole.cells()]
     assert len({view.name for view in views}) == len(views)
     assert len(whole.row(views[0].row)) == sum(view.row == views[0].row for view in views)
+
+
+def test_it_counts_its_unscored_votes_and_verdicts(kind):
+    whole = whole_of(kind)
+    cells, counts = list(whole.cells()), whole.unscored_counts
+    asked = [[vote for vote in cell.votes if vote.unscored_reason != "not_asked"] for cell in cells]
+    silent = [[vote for vote in cell.votes if vote.selected_index is None and not vote.na] for cell in cells]
+    assert (counts.votes, counts.unscored_votes) == (sum(map(len, asked)), sum(map(len, silent)))
+    assert counts.rows == len({cell.about["instance"] for cell, own in zip(cells, silent, strict=True) if own})
+    assert counts.verdicts == len(cells)
+    assert counts.unscored_verdicts == sum(len(cell.votes) == len(own) for cell, own in zip(cells, silent, strict=True))
+    shares = {each.name: each.value for each in whole.findings() if not each.of}
+    assert shares["unscored"] == counts.unscored_votes / counts.votes
+    if kind != "agreement" and counts:
+        assert str(counts) in " ".join(str(whole).split())
+    views = list(whole.verdict_views())
+    assert sum(vote.unscored for view in views for vote in view.votes) == counts.unscored_votes
+    assert sum(view.unscored for view in views) == counts.unscored_verdicts

@@ -56,11 +56,6 @@ def global_scores(results):
     return results[0]["score"]["global"]
 
 
-@pytest.mark.parametrize("kind", ["judgements", "rubric", "checklist", "winrates", "grade_scores", "best_of"])
-def test_a_result_keeps_the_groups_of_the_recipe(recipes, kind):
-    assert evenhand.from_results(recipes[kind]).group_of("doc") == tuple(row["doc"] for row in ROWS)
-
-
 def test_it_is_what_the_function_finds_on_the_same_rows(recipes):
     rows = [{**row, "response": text} for row, text in zip(ROWS, TEXTS, strict=True)]
     found = evenhand.judge(rows, RELEVANCE, ENGINE, samples=2, context_fields={"question": "question"}, **QUIET)
@@ -83,6 +78,8 @@ def test_it_is_what_the_function_finds_on_the_same_rows(recipes):
 
 
 def test_a_rubric_a_checklist_and_comparisons_have_them_too(recipes):
+    for results in recipes.values():
+        assert evenhand.from_results(results).group_of("doc") == tuple(row["doc"] for row in ROWS)
     rubric = evenhand.from_results(recipes["rubric"])
     assert rubric.rubric_scores["response"].score.estimate == pytest.approx(global_scores(recipes["rubric"])["r"])
     report = evenhand.from_results(recipes["checklist"]).reports["response"]

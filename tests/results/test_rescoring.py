@@ -25,14 +25,8 @@ def judged(**options):
 
 
 def compared(**options):
-    return winrates(
-        ROWS,
-        comparison_criterion("c", "d"),
-        engine(),
-        response_fields=["one", "other"],
-        **DRAWN,
-        **options,
-    )
+    criterion = comparison_criterion("c", "d")
+    return winrates(ROWS, criterion, engine(), response_fields=["one", "other"], **DRAWN, **options)
 
 
 def checked(**options):
@@ -74,6 +68,6 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     assert early.agreement.estimate == pytest.approx(sum(shares) / len(shares))
     [alone] = table.panel(*cell).judges
     assert alone.first_two
-    assert "draws could stop early" in table.panel(*cell).undefined[f"judge_spread_{alone.judge_id}"]
+    assert "draws could stop early" in alone.spread.reason
     # outcomes may be read by every rule
     assert table.rescore(on_position_bias="first").summaries[cell].score == full.score

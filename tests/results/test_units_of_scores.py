@@ -25,27 +25,10 @@ def criterion(values, name="help", **more):
     return Criterion(name=name, description="How helpful?", options=options, **more)
 
 
-IN_UNITS = {
-    "score_range",
-    "score",
-    "score_if_unscored_0",
-    "score_if_unscored_1",
-    "unscored_bounds",
-    "mean",
-    "score_without",
-}
-DIFFERENCES = {
-    *(
-        "spread",
-        "draw_deviation",
-        "change_without",
-        "difference",
-        "bounds",
-        "if_unscored_low",
-        "if_unscored_high",
-    ),
-    *("root_mean_square", "mean_absolute", "bias"),
-}
+IN_UNITS = {"score_range", "score", "score_if_unscored_0", "score_if_unscored_1", "unscored_bounds", "mean"}
+IN_UNITS |= {"score_without"}
+DIFFERENCES = {"spread", "draw_deviation", "change_without", "difference", "bounds", "if_unscored_low"}
+DIFFERENCES |= {"if_unscored_high", "root_mean_square", "mean_absolute", "bias"}
 LIMITS = {"estimate", "low", "high", "interval_low", "interval_high"}
 
 
@@ -80,13 +63,8 @@ def judged(values, **options):
 
 @cache
 def _judged(values, options):
-    given = {
-        "response_fields": ["alder", "birch"],
-        "gold_fields": {"help": "gold"},
-        "samples": 3,
-        **QUIET,
-        **dict(options),
-    }
+    given = {"response_fields": ["alder", "birch"], "gold_fields": {"help": "gold"}, "samples": 3, **QUIET}
+    given |= dict(options)
     return evenhand.judge(ROWS, criterion(dict(values)), JUDGES, **given)
 
 
@@ -102,12 +80,8 @@ def test_a_table_in_other_units(options):
         check(plain(first), plain(second))
     check(plain(one.differences), plain(two.differences))
     check(plain(one.panel("alder", "help")), plain(two.panel("alder", "help")))
-    check(
-        *(
-            plain(list(each.compare(again).groups.values()))
-            for each, again in ((one, judged(SHARES)), (two, judged(LIKERT)))
-        )
-    )
+    pairs = ((one, judged(SHARES)), (two, judged(LIKERT)))
+    check(*(plain(list(each.compare(again).groups.values())) for each, again in pairs))
     low, high = two.summaries["alder", "help"].score.low, two.summaries["alder", "help"].score.high
     assert 1 <= low < high <= 5
 

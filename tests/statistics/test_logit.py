@@ -53,11 +53,3 @@ def test_existence_of_the_estimate(x, score, answer):
     design = np.column_stack([np.ones(4), x])
     found = fit_logit(LogitOutcomes.of(design, np.array(score, dtype=float), np.arange(4), ties=False))
     assert isinstance(found, LogitFit) if answer is None else found == answer
-
-
-def test_one_upset_among_a_hundred_thousand_contests_has_a_finite_strength():
-    score = np.ones(100_000)
-    score[7] = 0.0
-    zeros = np.zeros(100_000, dtype=int)
-    fit = fit_logit(LogitOutcomes.of(np.ones((1, 1)), score, np.arange(100_000), ties=False, pattern=zeros))
-    assert fit.parameters[0] == pytest.approx(np.log(99_999))

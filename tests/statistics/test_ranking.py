@@ -115,27 +115,16 @@ def test_published_win_rates_of_three_judges_recompute(position_bias_logs):
     assert compared == 90
 
 
-def round_robin(*, prompts, scores):
-    """Three systems; ``scores`` of a against b, a against c, b against c on every prompt."""
-    return Contests.of(
-        "abc",
-        first=[0, 0, 1] * prompts,
-        second=[1, 2, 2] * prompts,
-        score=list(scores) * prompts,
-        cluster=np.repeat(np.arange(prompts), 3),
-    )
-
-
-def ranks_of(contests):
-    """In the order of ``Contests.systems``."""
-    found = {each.system: each for each in rank_systems(contests).systems}
-    return [found[system] for system in contests.systems]
-
-
 def test_equals_share_the_rank():
-    ranks = ranks_of(round_robin(prompts=9, scores=[0.5, 1, 1]))
-    assert [one.rank for one in ranks] == [1, 1, 3]
-    assert [(one.rank_low, one.rank_high) for one in ranks] == [(1, 2), (1, 2), (3, 3)]
+    # on each of nine prompts a and b draw, and both beat c
+    first, second, prompts = [0, 0, 1] * 9, [1, 2, 2] * 9, np.repeat(np.arange(9), 3)
+    contests = Contests.of("abc", first=first, second=second, score=[0.5, 1, 1] * 9, cluster=prompts)
+    ranks = rank_systems(contests).systems
+    assert [(one.system, one.rank, one.rank_low, one.rank_high) for one in ranks] == [
+        ("a", 1, 1, 2),
+        ("b", 1, 1, 2),
+        ("c", 3, 3, 3),
+    ]
     assert [one.mean_rank.estimate for one in ranks] == [1.5, 1.5, 3.0]
 
 

@@ -39,12 +39,6 @@ def test_what_does_not_apply_is_not_unscored():
     assert unscored_bounds(score, [(1.0, 1.0), (0.0, 0.0), None, None]) is None
 
 
-def test_nothing_read_is_anything():
-    found = unscored_bounds(None, [OPEN] * 5)
-    assert found is not None
-    assert format_score(None, found) == "0.00–1.00 [0.00, 1.00], 100 % of rows affected"
-
-
 def test_the_brackets_are_over_clusters():
     limits = [(1.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), OPEN, OPEN] * 3
     (score,) = mean_intervals([1.0, 1.0, 0.0, 0.0] * 3)

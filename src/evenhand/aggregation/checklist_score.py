@@ -342,8 +342,8 @@ class ChecklistScore:
     @property
     def primary_score(self) -> float | None:
         """The score that ``primary`` names; None if it is undefined."""
-        named: float | None = getattr(self, self.primary)
-        return named
+        score: float | None = getattr(self, self.primary)
+        return score
 
 
 def score_answers(

@@ -159,8 +159,8 @@ class Levels:
     @property
     def tie(self) -> Choice:
         """The tie of a pairwise criterion: the option with the value ½, or no option."""
-        named = [index for index in self.scored if self.side(self.number(index)) == 0]
-        return Choice(named[0] if named else UNNAMED_TIE, 0.5)
+        ties = [index for index in self.scored if self.side(self.number(index)) == 0]
+        return Choice(ties[0] if ties else UNNAMED_TIE, 0.5)
 
     def number(self, index: int) -> float:
         """Return the value of an option that is known to have one."""
@@ -807,7 +807,7 @@ def _further(mass: float, draws: int) -> FloatArray:
 
 
 def stopped_early(votes: Sequence[Vote]) -> bool:
-    """Return whether the draws of any of the votes' cells could end because of what they said."""
+    """Return whether the draws of any of the votes' cells could end because of their outcomes."""
     return any(vote.draws_planned is not None for vote in votes)
 
 
@@ -930,7 +930,7 @@ def aggregate(
     **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
 
-    **Draws that could stop early** give what they settled, and nothing that the stop would bias:
+    **Draws that could stop early** give what they settled, and no number that the stop would bias:
     :mod:`evenhand.aggregation.verdict` says which number is which. ``agreement`` is then that of the draws which are
     made regardless of the others, ``spread`` is missing, expected values are refused, and a verdict of draws that
     stopped before they settled the result of this criterion is unscored (``stopped_early``).
@@ -1096,10 +1096,10 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
 
 
 def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:
-    said = Counter(
+    counts = Counter(
         vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
     )
-    index = min(said, key=lambda option: (-said[option], option)) if said else levels.na_index
+    index = min(counts, key=lambda option: (-counts[option], option)) if counts else levels.na_index
 
     def agrees(vote: Vote) -> bool:
         return is_na(vote, levels) and vote.selected_index in {index, None}

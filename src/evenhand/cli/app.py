@@ -12,9 +12,9 @@ from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
 from cyclopts.help import DefaultFormatter
 
 from evenhand.cli import catalog_verb, journal_verb, label_verbs, output, result_verbs, verbs
-from evenhand.cli.jobs import RunFile
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.loop import heeding_termination
+from evenhand.run_files import RunFile
 from evenhand.version import __version__
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
@@ -13,20 +12,14 @@ from cyclopts import Parameter
 from pydantic import BaseModel, PlainValidator, create_model
 from pydantic.fields import FieldInfo
 
-from evenhand.data.plain import read_text
-from evenhand.errors import InvalidInputError
-from evenhand.files import expanded
 from evenhand.options import Options, kinds_of, literal_choices
+from evenhand.run_files import TEXTS, Job, RunFile, text_or_file
 
 Model = TypeVar("Model", bound=Options)
 
 ONE_EACH: Final = ("require", "format")
 """Options that take one word, and may be given several times."""
 
-TEXTS: Final = ("guidelines", "prompt")
-"""Options that may name a file that holds the text."""
-
-_FILE_NAME: Final = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)
 
 if TYPE_CHECKING:
     Flags = Annotated[Model | None, "flags"]
@@ -37,13 +30,16 @@ else:
 
         def __class_getitem__(cls, model: type[Options]) -> object:
             """Return what cyclopts and pydantic read."""
-            of_words = getattr(model, "of_words", partial(built, model))
-            return Annotated[words_of(model), Parameter(name="*"), PlainValidator(of_words)]
+            return Annotated[words_of(model), Parameter(name="*"), PlainValidator(partial(built, model))]
 
 
-def built(model: type[Model], words: Mapping[str, object]) -> Model:
-    """Return the options that the words of the shell set."""
-    return model(**{name: value_of(name, model.model_fields[name], given) for name, given in words.items()})
+def built(model: type[Model], words: Mapping[str, object]) -> Options:
+    """Return the options that the words of the shell set; those of a job also by the environment and a run file."""
+    given = {name: value_of(name, model.model_fields[name], value) for name, value in words.items()}
+    if not issubclass(model, Job):
+        return model(**given)
+    config = given.pop("config", None)
+    return model.settled(given, None if config is None else RunFile.read(str(config)))
 
 
 def words_of(model: type[Options]) -> type[BaseModel]:
@@ -130,23 +126,3 @@ def scalar(word: str, kinds: Collection[object]) -> object:
         except ValueError:
             continue
     return word
-
-
-def text_or_file(place: str, given: str, folder: Path = Path()) -> str:
-    """Return a text, or the text of the file that it names, relative to this folder.
-
-    Raises:
-        InvalidInputError: If it looks like the name of a file that does not exist, or cannot be read.
-    """
-    try:
-        named = (folder / expanded(given)).exists()
-    except OSError:  # a text too long for the name of a file
-        named = False
-    if named:
-        return read_text(folder / expanded(given), f"the file {given!r}")
-    if _FILE_NAME.fullmatch(given):
-        raise InvalidInputError(
-            f"{place} is {given!r}, which looks like the name of a file that is not there; give the text itself, or "
-            "the path of a file that holds it"
-        )
-    return given

@@ -10,9 +10,9 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from evenhand.cli.output import check_out, complain, say
+from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError
-from evenhand.files import expanded, open_file, written_whole
+from evenhand.files import check_out, expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
 EXIT_UNSOUND: Final = 1

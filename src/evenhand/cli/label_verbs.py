@@ -8,10 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
-from evenhand.cli.outcome import EXIT_CHECK_FAILED
-from evenhand.cli.output import check_out, complain, say
+from evenhand.cli.output import EXIT_CHECK_FAILED, complain, say
 from evenhand.cli.result_verbs import opened
-from evenhand.files import check_ending
+from evenhand.files import check_ending, check_out
 from evenhand.labels.plan import PlanOptions
 from evenhand.options import Options, option
 

@@ -8,17 +8,17 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from evenhand.errors import InvalidInputError
-from evenhand.files import expanded
+from evenhand.run_files import NOTHING, Checks, check_result, write_formats
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
+    from evenhand.report.gates import CheckedCondition
     from evenhand.results.render import PrintedTables
 
 
@@ -36,6 +36,7 @@ class OutputError(Exception):
         self.saved = saved
 
 
+EXIT_CHECK_FAILED: Final = 3
 LOGGER = logging.getLogger("evenhand")
 
 
@@ -72,12 +73,6 @@ def logged(level: int) -> Iterator[None]:
 def is_quiet() -> bool:
     """Return whether only results and errors are printed."""
     return LOGGER.getEffectiveLevel() >= logging.ERROR
-
-
-def note(message: str) -> None:
-    """Print a message that is neither a result nor an error."""
-    if not is_quiet():
-        complain(message)
 
 
 def prepare() -> None:
@@ -132,52 +127,42 @@ def abandon(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
-    """Check before the first call that the result can be written, and over nothing that the user gave.
+def end(
+    result: Any,  # noqa: ANN401 - of any verb
+    checks: Checks | None,
+    *written: str,
+    saved: Path | None = None,
+    unscored: Sequence[CheckedCondition] = (),
+) -> int:
+    """Check a result and print it; return the exit code.
 
     Args:
-        given: Where.
-        read: The files that the run reads.
-        flag: The name of the flag.
+        result: The result, or what changed between two.
+        checks: The conditions, and how it is printed.
+        *written: What was written, one sentence each.
+        saved: The file that holds the result.
+        unscored: The limit on unscored votes, where it does not hold.
 
     Raises:
-        InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.
+        InvalidInputError: A condition that names what the result does not have; the result is printed all the same.
     """
-    if given is None:
-        return None
-    if not str(given).strip() or "\0" in str(given):
-        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
-    out = expanded(given)
+    from evenhand.report import gates  # noqa: PLC0415 - seconds of import
+
+    checks, report = checks or NOTHING, gates.CheckReport(tuple(unscored))
     try:
-        _check_place(out, flag)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
-        ) from error
-    for name in read:
-        if _is_same(out, expanded(name)):
-            raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
-    return out
-
-
-def _check_place(out: Path, flag: str) -> None:
-    """Create and remove a file in the same folder, as saving does; an existing file stays."""
-    if out.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
-    if not out.resolve().parent.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
-    if out.exists() and not out.is_file():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
-    if out.exists() and not os.access(out, os.W_OK):
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
-    target = out.resolve()  # where a link leads
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    part.touch()
-    part.unlink()
-
-
-def _is_same(out: Path, path: Path) -> bool:
-    try:
-        return out.resolve() == path.resolve() or out.samefile(path)
-    except (OSError, ValueError):  # one of them is not there, or a text that names no file
-        return False
+        report = check_result(result, checks, unscored)
+    finally:
+        summary = gates.Summary(result, report)
+        printed = write_formats(summary, checks)
+        tables = (result, *([report] if checks.require and report.conditions else []), *written)
+        if printed != "table":
+            say(gates.WRITERS[printed](summary), saved=saved)
+            for line in written:
+                complain(line)
+        elif ("github", None) in checks.formats:
+            say(gates.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
+        else:
+            say(*tables, saved=saved)
+    for each in report.failed:
+        complain(each)
+    return EXIT_CHECK_FAILED if report.failed else 0

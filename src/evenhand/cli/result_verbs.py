@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
-from evenhand.cli.outcome import Checks, end
-from evenhand.cli.output import check_out, say
+from evenhand.cli.output import end, say
 from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, expanded, written_whole
+from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
 from evenhand.options import RuleOptions, option
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.run_files import Checks
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results

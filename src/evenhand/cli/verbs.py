@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
-from evenhand.cli.jobs import (
+from evenhand.cli.output import EXIT_CHECK_FAILED, OutputError, complain, end, is_quiet, say
+from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending, check_out
+from evenhand.numbers import format_cost
+from evenhand.options import Limits, RunOptions, option
+from evenhand.run_files import (
     AggregateVotesJob,
     AgreementJob,
     ChecklistJob,
@@ -17,14 +23,15 @@ from evenhand.cli.jobs import (
     ReadRepliesJob,
     ReliabilityJob,
     WinratesJob,
+    check_outputs,
+    result_of,
+    rows_of,
+    schema,
+    template,
+    too_many_unscored,
+    unscored_of_job,
+    write_result,
 )
-from evenhand.cli.outcome import EXIT_CHECK_FAILED, too_many_unscored
-from evenhand.cli.output import check_out, complain, say
-from evenhand.cli.run_file import check_outputs, end_job, result_of, rows_of, schema, template
-from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending
-from evenhand.numbers import format_cost
-from evenhand.options import Limits, option
 
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
@@ -46,7 +53,7 @@ def judge(data: Data = None, /, *, options: Flags[JudgeJob] = None) -> int:
 
 
 def winrates(data: Data = None, /, *, options: Flags[WinratesJob] = None) -> int:
-    """Which of these systems is better, by how much, and how sure is that."""
+    """Compare systems: which is better, by how much, and how sure that is."""
     return run_job(WinratesJob, data, options)
 
 
@@ -56,7 +63,7 @@ def checklist(data: Data = None, /, *, options: Flags[ChecklistJob] = None) -> i
 
 
 def reliability(data: Data = None, /, *, options: Flags[ReliabilityJob] = None) -> int:
-    """How far a judge can be trusted: what it does when the order changes, and when it is asked again."""
+    """Measure how far a judge can be trusted: when the order changes, and when it is asked again."""
     return run_job(ReliabilityJob, data, options)
 
 
@@ -78,7 +85,7 @@ def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> i
 
 
 def _annotator_test(data: str | None, options: AgreementJob) -> int:
-    """May the judge stand in for annotators?"""
+    """Test whether the judges may replace the people."""
     from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     if data is None or options.votes is None or options.gold_fields is None:
@@ -98,11 +105,20 @@ def run_job(model: type[Job], data: str | None, options: Job | None) -> int:
     check_outputs(job)
     if job.function == "reliability" and (job.require or job.format):
         raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
+    if is_quiet() and isinstance(job, RunOptions):
+        job = job.model_copy(update={"progress": False})
     result = result_of(job)
     if getattr(job, "dry_run", False):
         _print_estimate(result, at_most=bool(getattr(job, "stop", None)))
         return 0
-    return end_job(result, job)
+    try:
+        written = write_result(result, job)
+    except BaseException:
+        with suppress(OutputError):
+            say(result)  # it is shown, at least
+        raise
+    saved = None if job.out is None else Path(job.out)
+    return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored_of_job(result, job))
 
 
 def _print_estimate(estimate: RunEstimate, *, at_most: bool) -> None:

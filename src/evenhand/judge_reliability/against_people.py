@@ -174,19 +174,8 @@ def _look_up(numbers: Sequence[float | None], places: FloatArray) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Rater:
-    """A judge or a person, with the rating of each instance.
-
-    Attributes:
-        name: The name of the judge or person.
-        kind: ``judge`` or ``human``.
-        selected: Per instance the option chosen; None if nothing was.
-    """
-
-    name: str
-    kind: RaterKind
-    selected: tuple[int | None, ...]
+Selections = Mapping[str, Sequence[int | None]]
+"""Name of a judge or person -> per instance the option chosen; None if nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,38 +304,30 @@ def missing_label(labels: Sequence[str]) -> str:
     return name
 
 
-def all_pairs(raters: Sequence[Rater], scale: Scale, **drawn: Unpack[Drawing]) -> tuple[RaterPair, ...]:
+def all_pairs(judges: Selections, humans: Selections, scale: Scale, **drawn: Unpack[Drawing]) -> tuple[RaterPair, ...]:
     """Compare every two raters: humans and judges, then humans, then judges; in each part in the order given."""
-    places = [(rater, as_array(rater.selected)) for rater in raters]
-    humans = [each for each in places if each[0].kind == "human"]
-    judges = [each for each in places if each[0].kind == "judge"]
-    pairs = [*product(humans, judges), *combinations(humans, 2), *combinations(judges, 2)]
+    people: list[tuple[str, RaterKind, FloatArray]] = [(name, "human", as_array(own)) for name, own in humans.items()]
+    models: list[tuple[str, RaterKind, FloatArray]] = [(name, "judge", as_array(own)) for name, own in judges.items()]
+    pairs = [*product(people, models), *combinations(people, 2), *combinations(models, 2)]
     return tuple(
-        RaterPair(
-            first=first.name,
-            second=second.name,
-            kinds=(first.kind, second.kind),
-            **label_agreement(truth, judged, scale, **drawn),
-        )
-        for (first, truth), (second, judged) in pairs
+        RaterPair(first=first, second=second, kinds=(one, other), **label_agreement(truth, judged, scale, **drawn))
+        for (first, one, truth), (second, other, judged) in pairs
     )
 
 
-def panels(raters: Sequence[Rater], scale: Scale, **drawn: Unpack[Drawing]) -> tuple[PanelAgreement, ...]:
+def panels(
+    judges: Selections, humans: Selections, scale: Scale, **drawn: Unpack[Drawing]
+) -> tuple[PanelAgreement, ...]:
     """Compare the judges, the humans, and all of them, as far as there are two."""
-    humans = [rater for rater in raters if rater.kind == "human"]
-    judges = [rater for rater in raters if rater.kind == "judge"]
     groups = {"judges": judges, "humans": humans}
     if humans and judges:
-        groups["judges and humans"] = [*judges, *humans]
-
+        groups["judges and humans"] = {**judges, **humans}
     found = []
     for name, members in groups.items():
         if len(members) > 1:
-            ratings = scale.as_ratings(np.column_stack([as_array(member.selected) for member in members]))
-            rated = int(((~np.isnan(ratings)).sum(axis=1) >= 2).sum())
-            names = tuple(member.name for member in members)
-            found.append(PanelAgreement(name, names, ALPHA_METRICS[scale.kind], rated, scale.alpha(ratings, **drawn)))
+            ratings = scale.as_ratings(np.column_stack([as_array(selected) for selected in members.values()]))
+            rated, metric = int(((~np.isnan(ratings)).sum(axis=1) >= 2).sum()), ALPHA_METRICS[scale.kind]
+            found.append(PanelAgreement(name, tuple(members), metric, rated, scale.alpha(ratings, **drawn)))
     return tuple(found)
 
 

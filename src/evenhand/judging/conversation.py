@@ -385,7 +385,7 @@ def _values(seed: int, question: Question, shown: Presentation) -> dict[str, obj
     return {
         "context": question.context,
         "guidelines": question.guidelines,
-        "nonce": nonce_for(seed, *own, beside=(*cases, *outside)),
+        "nonce": nonce_for(seed, *own, others=(*cases, *outside)),
         "criterion_name": " ".join(criterion.name.split()),
         "criterion_description": criterion.description,
         "compared": len(responses),
@@ -398,7 +398,7 @@ def _values(seed: int, question: Question, shown: Presentation) -> dict[str, obj
         "examples": tuple(
             [ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples]
         ),
-        "case_nonce": nonce_for(seed, *cases, beside=(*own, *outside)) if cases else "",
+        "case_nonce": nonce_for(seed, *cases, others=(*own, *outside)) if cases else "",
     }
 
 

@@ -90,7 +90,7 @@ class Run:
                 self.votes[row][place] = vote
             progress.add(votes)
             if left and self._settled(task, place, left):
-                progress.skip(left * len(sheet.rows))
+                progress.add((), left * len(sheet.rows))
                 return
 
     def _settled(self, task: Task, place: int, left: int) -> bool:

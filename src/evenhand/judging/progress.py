@@ -71,19 +71,15 @@ class Progress:
         self._printed = self._moved = self.clock()
         self._marks.append((self._printed, 0))
 
-    def add(self, votes: Sequence[Vote]) -> None:
-        """Count votes as cast."""
+    def add(self, votes: Sequence[Vote], not_needed: int = 0) -> None:
+        """Count votes as cast, and draws that are not needed as done."""
         for vote in votes:
             used = vote.usage
             self.calls += used.calls
             self.tokens += used.prompt_tokens + used.completion_tokens
             self.cost = self.cost if used.cost is None else used.cost + (self.cost or 0.0)
             self.unscored += vote.unscored
-        self.skip(len(votes))
-
-    def skip(self, votes: int) -> None:
-        """Count draws that are not needed as done."""
-        self.done += votes
+        self.done += len(votes) + not_needed
         self._moved = self.clock()
         if self.line is not None:
             self._print()

@@ -149,7 +149,7 @@ async def ask_sheet(
     items = tuple(SheetItem(number, questions[own], shown[own]) for number, own in enumerate(places, start=1))
     first = items[0].question
     outside = [text for item in items for text in texts_outside(item.question)]
-    nonce = nonce_for(flow.seed, *first.responses, *first.context.values(), beside=outside)
+    nonce = nonce_for(flow.seed, *first.responses, *first.context.values(), others=outside)
     sheet = _Sheet(flow, sample, caller, items=items, nonce=nonce)
     try:
         await sheet.answer()

@@ -31,13 +31,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_file
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, check_layout, expanded, read_bytes, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.files import check_ending, check_layout, expanded, written_whole
+from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
-from evenhand.numbers import format_count, format_range
+from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.offline_page import offline_page, within_page
@@ -117,8 +118,6 @@ class DrawnScore(BaseModel):
         rows: The rows that could be drawn.
         drawn: The rows that were drawn.
         without_response: The rows that could not be drawn, because they have no response.
-        least: The least probability.
-        greatest: The greatest.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -127,8 +126,6 @@ class DrawnScore(BaseModel):
     rows: int
     drawn: int
     without_response: int
-    least: float
-    greatest: float
 
 
 class Draw(BaseModel):
@@ -236,10 +233,7 @@ class BlindSheet(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the number of rows drawn of each score."""
         draw = self.draw
-        rows = [
-            (each.score, *map(format_count, (each.rows, each.drawn)), format_range(each.least, each.greatest, digits=3))
-            for each in draw.scores
-        ]
+        rows = [(each.score, format_count(each.rows), format_count(each.drawn)) for each in draw.scores]
         how = (
             f"{DESIGNS_OF_DRAWS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
             f"evenhand.correct takes the labels with design={draw.corrected_as!r}, which goes with them."
@@ -248,7 +242,7 @@ class BlindSheet(PrintedTables):
         if lacking := sum(each.without_response for each in draw.scores):
             notes.append(f"{format_count(lacking, 'row')} without a response cannot be labelled, and none was drawn.")
         size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
-        headers = ("score", "rows", "drawn", "probability")
+        headers = ("score", "rows", "drawn")
         return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(notes), "draw"),)
 
 
@@ -350,8 +344,6 @@ def to_label(
     scores = []
     for name, rows in _rows_by_score(results, whole).items():
         units = [pair for pair in rows if _has_texts(pair[1], cells, texts)]
-        if not units:
-            raise InvalidInputError(f"{name} has no row with a response, so there is nothing to label")
         if n > len(units):
             raise InvalidInputError(
                 f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
@@ -363,14 +355,7 @@ def to_label(
             names = units[place][1].questions
             chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
         scores.append(
-            DrawnScore(
-                score=name,
-                rows=len(units),
-                drawn=len(places),
-                without_response=len(rows) - len(units),
-                least=float(shares.min()),
-                greatest=float(shares.max()),
-            )
+            DrawnScore(score=name, rows=len(units), drawn=len(places), without_response=len(rows) - len(units))
         )
     cards, criteria = _cards(results, texts, chosen, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
@@ -593,12 +578,12 @@ class SheetLabels(Labels, PrintedTables):
             alike.setdefault((criterion.scale, criterion.options), []).append(place)
         for places in alike.values():
             questions = [each.id for each in self.draw.questions if each.criterion in places]
-            raters = [Rater(who, "human", tuple(map(own.get, questions))) for who, own in self.chosen.items()]
+            humans = {who: list(map(own.get, questions)) for who, own in self.chosen.items()}
             criterion = self.draw.criteria[places[0]]
             scale = Scale.of(criterion)
             name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
-            pairs = all_pairs(raters, scale, **AGREEMENT)
-            of_all = panels(raters, scale, **AGREEMENT)
+            pairs = all_pairs({}, humans, scale, **AGREEMENT)
+            of_all = panels({}, humans, scale, **AGREEMENT)
             yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -607,7 +592,6 @@ class SheetLabels(Labels, PrintedTables):
         return [
             {
                 **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
-                "criterion": self.draw.criteria[asked[each.name].criterion].name,
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,
@@ -723,16 +707,7 @@ def _answers(path: str | Path) -> Iterator[Answer]:
 
 
 def _csv_rows(path: Path) -> Iterable[Row]:
-    """Read a table as spreadsheets save it: with commas, semicolons or tabs.
-
-    Raises:
-        InvalidInputError: If it cannot be read.
-    """
-    try:
-        text = read_bytes(path, None).decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'") from error
+    """Read a table as spreadsheets save it: with commas, semicolons or tabs."""
+    text = read_text(path, repr(str(path)), None)
     header = text.split("\n", 1)[0]
-    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count)))
+    return csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))

@@ -33,7 +33,7 @@ from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
-from evenhand.results.measures import names_of, scores_of
+from evenhand.results.measures import Measure, names_of, score_entries, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
@@ -321,7 +321,8 @@ class DirectJudge(AssessingJudge):
         main = judged[0].score_name
         warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
         scores = scores_of(measures, main, with_intervals=self.return_confidence_interval)
-        scores |= self.using_scores(judged[0], measures.score)
+        using = Measure(f"{main}_using_{judged[0].evaluator}", (), measures.score, always=True)
+        scores |= score_entries(using.name, using, with_intervals=self.return_confidence_interval)
         criteria = {each.about.judged.name: each.about.judged for each in judged}
         for name, criterion in criteria.items():
             own = [each for each in judged if each.about.judged.name == name]
@@ -524,7 +525,8 @@ class RubricJudge(AssessingJudge):
             found, verdicts = measures.criteria[criterion.name], [each.result.verdicts[place] for each in judged]
             scores |= scores_of(found, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
             scores |= self.panel_scores(judged, name, criterion, verdicts)
-        return {**scores, **self.using_scores(judged[0], measures.score)}
+        using = Measure(f"{main}_using_{judged[0].evaluator}", (), measures.score, always=True)
+        return {**scores, **score_entries(using.name, using, with_intervals=shown)}
 
 
 OF_RUBRIC: Final = (

@@ -40,7 +40,7 @@ from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, la
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
-from evenhand.results.measures import Measure, UnscoredCounts, score_entries, scores_of
+from evenhand.results.measures import UnscoredCounts, scores_of
 from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
 from evenhand.results.vote_columns import Cell
@@ -54,10 +54,11 @@ from evenhand.unitxt.bases import (
     InferenceEngine,
     MapReduceMetric,
     Maybe,
-    field_value,
     fields_class,
     get_parsed_context,
     group_str,
+    text_fields,
+    with_numbers,
 )
 from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
@@ -168,7 +169,8 @@ class EvenhandMetric(IntervalFields):
             found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in listed(value)]
             made = [to_artifact(each) if isinstance(each, Engine) else each for each in found]
             value = made if isinstance(value, list) else made[0]
-        super().__setattr__(name, field_value(type(self), name, value))
+        kind: Any = type(self)
+        super().__setattr__(name, value if name in text_fields(kind) else with_numbers(value))
         self.__dict__.pop("options", None)
 
     @cached_property
@@ -737,7 +739,7 @@ class JudgeMetric(RunFields):
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Any]) -> Sequence[Subject]:
         """Return the subjects, one per instance."""
         found = [self.subject(row, *about) for row, about in enumerate(zip(inputs, judged, strict=True))]
-        for one in distinct(judged):
+        for one in distinct(judged) if self.context_fields else ():
             warn_of_left_out_context(one, self.given_context_fields())
         return found
 
@@ -767,7 +769,7 @@ class JudgeMetric(RunFields):
     def _judge(self, inputs: Sequence[EvaluationInput]) -> List[JudgedInstance]:
         rows = [task_data for _, _, task_data in inputs]
         clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(rows)
-        columns = row_groups(rows, self.group_fields).get("groups", {})
+        columns = row_groups(rows, self.group_fields)["groups"] if self.group_fields else {}
         judged_by, as_json = self.judged_by(rows)
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
@@ -876,11 +878,6 @@ class JudgeMetric(RunFields):
         """
         main = judged[0].score_name
         return {main: math.nan, **scores_of(measures, main, with_intervals=self.return_confidence_interval)}
-
-    def using_scores(self, judged: JudgedInstance, score: Any) -> dict[str, float]:
-        """Return the main score under the name that says who judged, as unitxt has it."""
-        using = Measure(f"{judged.score_name}_using_{judged.evaluator}", (), score, always=True)
-        return score_entries(using.name, using, with_intervals=self.return_confidence_interval)
 
 
 def distinct(values: Iterable[Value]) -> list[Value]:

@@ -114,7 +114,7 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
     choice = choice_criterion(
         criterion.name, criterion.description, len(responses), context_fields=criterion.context_fields
     )
-    identifier = about.named if unrelated is None else f"{about.named}/unrelated"
+    identifier = about.row_name if unrelated is None else f"{about.row_name}/unrelated"
     return about.question(identifier, choice, responses, mode="choose")
 
 
@@ -177,7 +177,7 @@ class Selection:
     @property
     def set_aside(self) -> bool:
         """Whether all votes were read, and the rule gives no share all the same."""
-        return not self.scored and Verdict(votes=self.votes).read
+        return not self.scored and Verdict(votes=self.votes).complete
 
 
 @dataclass(frozen=True)

@@ -309,7 +309,7 @@ class ChecklistMode(Mode[ChecklistResult]):
             how = {"mode": "check", "sheet": sheet, "sheet_size": len(checklist.items)}
         return tuple(
             about.question(
-                "/".join(filter(None, (about.named, name, item.name))),
+                "/".join(filter(None, (about.row_name, name, item.name))),
                 item.as_criterion(),
                 about.responses,
                 **how,

@@ -257,9 +257,9 @@ class GradeMode(ChoiceMode[Runs]):
         """Return the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
         for run, votes in enumerate(result):
-            named = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
-            named |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
-            yield {**named, "candidates": list(about.names), "missing": list(about.missing)}, votes
+            fields = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
+            fields |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
+            yield {**fields, "candidates": list(about.names), "missing": list(about.missing)}, votes
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> GradeMeasures:
         """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
@@ -339,7 +339,7 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
             drawn.append(None)
             continue
         own = {fold_label(text) for text in row.responses}
-        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.named), ""))
+        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.row_name), ""))
         around = (text for _, text in (*circle[start:], *circle[:start]))
         found = next((text for text in around if fold_label(text) not in own), None)
         if found is None:
@@ -390,9 +390,9 @@ def grade(
         for cast in own
     ]
     reasons = sorted({reason for count in counts for reason in count})
-    named = np.array([[each.answered for each in instances], *([count[why] for count in counts] for why in reasons)])
-    asked = np.array([[each.asked for each in instances]] * len(named))
-    answered, *unanswered = ratio_intervals(named.T.astype(float), asked.T.astype(float), level=level)
+    counted = np.array([[each.answered for each in instances], *([count[why] for count in counts] for why in reasons)])
+    asked = np.array([[each.asked for each in instances]] * len(counted))
+    answered, *unanswered = ratio_intervals(counted.T.astype(float), asked.T.astype(float), level=level)
     return Grading(
         judge_id=judge_id,
         **means,

@@ -115,7 +115,7 @@ class DirectMode(Mode[Verdict]):
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the one question; none about a response that is missing."""
         (name,) = about.texts
-        identifier = f"{about.named}/{name}/{about.judged.name}" if name else about.named
+        identifier = f"{about.row_name}/{name}/{about.judged.name}" if name else about.row_name
         return tuple(assessment_question(identifier, about, self.pools) for _ in about.responses)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
@@ -331,7 +331,7 @@ class RubricMode(Mode[RubricResult]):
         """Return one question for each criterion that has a response."""
         (name,) = about.texts
         asked = [
-            assessment_question("/".join(filter(None, (about.named, name, criterion))), part, self.pools)
+            assessment_question("/".join(filter(None, (about.row_name, name, criterion))), part, self.pools)
             for criterion, part in about.parts.items()
         ]
         return asked_together(asked, name or "rubric") if self.together else asked
@@ -350,15 +350,15 @@ class RubricMode(Mode[RubricResult]):
             (criterion, verdict.selected_label)
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
         ]
-        named: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
+        labels: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
         if self.own_rubrics:
             own = [{"name": each.name, "weight": each.weight, "selected_option": label} for each, label in chosen]
-            named = {"criteria": own}
+            labels = {"criteria": own}
         return {
             "score": result.score,
             "raw_score": result.raw_score,
             "unscored_reason": result.unscored_reason,
-            **named,
+            **labels,
         }
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
@@ -590,7 +590,7 @@ def summarize_rubric(
     if len(clips) > 1:
         raise InvalidInputError(
             "the scores of some rubrics are clipped response by response and those of others at their mean only: judge "
-            "the rows with the one and with the other apart"
+            "the rows of each kind in a run of its own"
         )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
@@ -664,7 +664,7 @@ def summarize_criterion(
 
     Args:
         verdicts: One per response; columns have how much of the probability each rests on.
-        criterion: Theirs.
+        criterion: The criterion of the verdicts.
         expected: They are expected values (``scoring="expected"``).
         level: The level of the intervals.
 
@@ -696,41 +696,6 @@ def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> Length
             f"length_penalty is {given!r}; give its fields, as {{'free_budget': 300, 'max_cap': 600}}, or None"
         )
     return LengthPenalty(**given)
-
-
-class RubricRules(Rules, total=False):
-    """How votes become verdicts, and the verdicts on a rubric its score.
-
-    Attributes:
-        na_strategy: The effect of a criterion that does not apply: ``skip``, ``zero``, ``partial`` or ``fail``.
-        na_partial: The share of the range that ``partial`` counts.
-    """
-
-    na_strategy: str | None
-    na_partial: float | None
-
-
-def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | None, Rules]:
-    """Return the rubric under other rules, and the rules that are not the rubric's.
-
-    Raises:
-        InvalidInputError: If there is no rubric whose rules could change, or a rule is not accepted.
-    """
-    own = {"na_strategy": rules.get("na_strategy"), "na_partial": rules.get("na_partial")}
-    rest = cast(Rules, {name: rule for name, rule in rules.items() if name not in own})
-    if all(rule is None for rule in own.values()):
-        return rubric, rest
-    if rubric is None:
-        raise InvalidInputError("na_strategy and na_partial are for the table of a rubric; this one is of criteria")
-    return (
-        rubric_as_judged(
-            rubric,
-            auto_na_option=False,
-            na_strategy=rules.get("na_strategy"),
-            na_partial=rules.get("na_partial"),
-        ),
-        rest,
-    )
 
 
 Name = TypeVar("Name", bound=tuple[str, ...])
@@ -769,16 +734,16 @@ def scores_table(
         columns.append(Column("length penalty", "length_penalty", optional=True))
     else:
         columns += [Column("flips", "positional_bias"), Column("covered mass", "covered_mass", optional=True)]
-    named = {", ".join(name): each for name, each in found.items()}
-    limits = {name: (each.score_if_unscored_0, each.score_if_unscored_1) for name, each in named.items()}
+    by_name = {", ".join(name): each for name, each in found.items()}
+    limits = {name: (each.score_if_unscored_0, each.score_if_unscored_1) for name, each in by_name.items()}
     ranges = [f"{name}: {format_range(*ends, digits=3)}" for name, ends in limits.items() if ends[0] != ends[1]]
-    said = (
+    sentences = (
         *notes,
         *spread_note(each.spread for each in found.values()),
-        *unscored_bounds_note({name: each.unscored_bounds for name, each in named.items()}),
+        *unscored_bounds_note({name: each.unscored_bounds for name, each in by_name.items()}),
         *([f"Scores if all that is unscored had the lowest or the highest: {'; '.join(ranges)}."] * bool(ranges)),
     )
-    return measures_table(title, labels, found, columns, said, kind="rubric" if by_rubric else "scores")
+    return measures_table(title, labels, found, columns, sentences, kind="rubric" if by_rubric else "scores")
 
 
 @dataclass(frozen=True, slots=True)
@@ -1186,19 +1151,30 @@ class JudgementAnalysis(Analysis):
         """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
         return self.columns[system, criterion].gold_agreement(self._level)
 
-    def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+    def rescored(  # type: ignore[override] # the rules by name
+        self, *, na_strategy: str | None = None, na_partial: float | None = None, **rules: Unpack[Rules]
+    ) -> dict[str, Any]:
         """Return the header and the parameters for the same votes under other rules.
 
         Args:
-            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``, and for a rubric
-                ``na_strategy`` or ``na_partial``; the others stay as they were.
+            na_strategy: The effect of a criterion of a rubric that does not apply: ``skip``, ``zero``, ``partial`` or
+                ``fail``.
+            na_partial: The share of the range that ``partial`` counts.
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; the others stay as they were.
 
         Raises:
             UnknownRuleError: If a rule does not exist or does not fit a criterion.
-            InvalidInputError: If ``scoring="expected"`` is asked for and draws could stop early.
+            InvalidInputError: If a rule of rubrics is given for criteria, or ``scoring="expected"`` is asked for and
+                draws could stop early.
         """
-        rubric, own = changed_rubric(self.rubric, rules)
-        changed = self.changed_rules(own)
+        rubric = self.rubric
+        if na_strategy is not None or na_partial is not None:
+            if rubric is None:
+                raise InvalidInputError(
+                    "na_strategy and na_partial are for the table of a rubric; this one is of criteria"
+                )
+            rubric = rubric_as_judged(rubric, auto_na_option=False, na_strategy=na_strategy, na_partial=na_partial)
+        changed = self.changed_rules(rules)
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
         return {**self.changed(changed), "rubric": None if rubric is None else rubric.model_dump(mode="json")}

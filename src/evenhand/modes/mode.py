@@ -81,7 +81,7 @@ class Subject:
     parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def named(self) -> str:
+    def row_name(self) -> str:
         """The name of the instance in questions: its id, or else its place."""
         return self.row_id or str(self.instance)
 
@@ -97,18 +97,13 @@ class Subject:
 
     @property
     def responses(self) -> tuple[str, ...]:
-        """The texts that there are."""
+        """The texts, without those that are missing."""
         return tuple(text for text in self.texts.values() if text is not None)
 
     def remembered(self) -> dict[str, Any]:
         """Return what is saved of it, as plain values: the names, whether each has a response, and the facts."""
         given = [text is not None for text in self.texts.values()]
         return {"names": list(self.texts), "given": given, "facts": json.dumps(dict(self.facts))}
-
-    @property
-    def contexts(self) -> list[Mapping[str, str]]:
-        """The context; if criteria show contexts of their own, that of each criterion."""
-        return [part.context for part in self.parts.values()] if self.parts else [self.context]
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """Return a question about it.
@@ -306,9 +301,9 @@ class Mode(ABC, Generic[Result]):
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the same from the votes on each of :meth:`questions`."""
-        named = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
+        fields = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
         for number, cast in enumerate(votes or ((),)):
-            yield {**named, "cluster": about.cluster, "question": number if votes else None}, cast
+            yield {**fields, "cluster": about.cluster, "question": number if votes else None}, cast
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
@@ -336,19 +331,22 @@ class Mode(ABC, Generic[Result]):
         return [(self.flow, question) for question in first]
 
     def made_by(
-        self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], beside: Sequence[Mode[Any]] = ()
+        self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], others: Sequence[Mode[Any]] = ()
     ) -> dict[str, Any]:
         """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
 
         Args:
             judges: The judges.
             subjects: The subjects that are judged.
-            beside: Other modes that judge the same subjects for the same result.
+            others: Other modes that judge the same subjects for the same result.
         """
-        asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
+        asked = [each for mode in (self, *others) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
-        shown = ((subject.instance, subject.texts, subject.contexts) for subject in subjects)
+        shown = (
+            (about.instance, about.texts, [part.context for part in about.parts.values()] or [about.context])
+            for about in subjects
+        )
         return {**by, "fingerprint": fingerprint(judges, asked, examples, shown)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:

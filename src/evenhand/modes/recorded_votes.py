@@ -17,7 +17,6 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
     PanelAgreement,
-    Rater,
     RaterPair,
     Scale,
     VoteSummary,
@@ -100,11 +99,6 @@ class VoteAnalysis(Analysis):
             if isinstance(self.stored, InMemory):
                 shared[votes] = verdict
             yield RecordedInstance(**cell.about, verdict=verdict)
-
-    @property
-    def instances(self) -> tuple[RecordedInstance, ...]:
-        """The entries, in the order of the rows."""
-        return self.entries
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -217,7 +211,7 @@ class VoteAnalysis(Analysis):
         their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
         """
         found = []
-        for each in self.instances:
+        for each in self.entries:
             about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
             about |= {"system": each.system or None}
             row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
@@ -232,7 +226,7 @@ class VoteAnalysis(Analysis):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each instance."""
-        for each in self.instances:
+        for each in self.entries:
             verdict, reference = each.verdict, each.reference
             record = {
                 **{name: getattr(each, name) for name in self.names},
@@ -268,15 +262,17 @@ class AgreementAnalysis(Analysis):
         super().__init__(header, parameters, stored)
         cells = list(stored.cells())
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
-        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in parameters["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in parameters["gold_fields"]]
+        judges, humans = (
+            {name: [votes.get(name) for votes in cast] for name in parameters[setting]}
+            for setting in ("votes", "gold_fields")
+        )
         level = self.level_over([cell.about["cluster"] for cell in cells])
         drawn = Drawing(level=level, resamples=parameters["resamples"], seed=parameters["seed"])
         scale = Scale.of(self.criterion)
-        self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
-        self.panels: tuple[PanelAgreement, ...] = panels(raters, scale, **drawn)
-        self.missing = {rater.name: rater.selected.count(None) for rater in raters}
-        self.not_asked = {rater.name: sum(rater.name not in votes for votes in cast) for rater in raters}
+        self.pairs: tuple[RaterPair, ...] = all_pairs(judges, humans, scale, **drawn)
+        self.panels: tuple[PanelAgreement, ...] = panels(judges, humans, scale, **drawn)
+        self.missing = {name: selected.count(None) for name, selected in {**judges, **humans}.items()}
+        self.not_asked = {name: sum(name not in votes for votes in cast) for name in self.missing}
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -349,7 +349,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
         texts = tuple(about.texts.values())
         first, second = (texts[side] for side in pair)
         if first is not None and second is not None:
-            name = f"{about.named}:{pair[0]}-{pair[1]}"
+            name = f"{about.row_name}:{pair[0]}-{pair[1]}"
             questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
     return questions
 
@@ -1112,7 +1112,7 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:
     """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
-    position, cycles, level = ranking.model.position_probability, ranking.cycles, format_level(ranking.level)
+    position, cycles, level = ranking.position, ranking.cycles, format_level(ranking.level)
     if isinstance(position, Interval):
         yield (
             f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "

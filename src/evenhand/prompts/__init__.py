@@ -209,7 +209,7 @@ def own_template(text: str) -> str:
     unknown = sorted(names - _AUTOCHECKLIST.keys())
     if unknown:
         raise InvalidPromptError(
-            f"the prompt names {{{unknown[0]}}}, with which it is not filled. "
+            f"the prompt names {{{unknown[0]}}}, which is not one of its placeholders. "
             + did_you_mean(unknown[0], _AUTOCHECKLIST)
         )
     parts = []
@@ -257,8 +257,8 @@ def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None
     """Check the name of a prompt, or a user's own text, before anything is asked.
 
     Raises:
-        InvalidPromptError: If the prompt is for something else; or the text is no template, names what it is not
-            filled with, or leaves out what is judged.
+        InvalidPromptError: If the prompt is for something else; or the text is not a template, names another
+            placeholder, or leaves out what is judged.
     """
     if not is_prompt_name(prompt):
         _check_own_prompt(prompt, subject)
@@ -279,7 +279,8 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
     unknown = sorted(found - accepted)
     if unknown:
         raise InvalidPromptError(
-            f"the prompt names {unknown[0]!r}, with which it is not filled. {did_you_mean(unknown[0], accepted)}"
+            f"the prompt names {unknown[0]!r}, which is not one of its placeholders. "
+            + did_you_mean(unknown[0], accepted)
         )
     if not found:
         raise InvalidPromptError(
@@ -329,7 +330,7 @@ def _part(name: str, values: Mapping[str, object]) -> str:
     return _ENVIRONMENT.get_template(name).render(values).strip()
 
 
-def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
+def nonce_for(seed: int, *data: str, others: Iterable[str] = ()) -> str:
     """Return eight hexadecimal digits for the tags around these data, which the data do not contain in any form.
 
     They are the same in every run with this seed, so that a journaled reply is found again. Who knows seed and data can
@@ -339,11 +340,11 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     Args:
         seed: The seed of the run.
         data: The texts between the tags.
-        beside: The other texts of the prompt; they do not contain the digits either.
+        others: The other texts of the prompt; they do not contain the digits either.
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    text = "\n".join((*data, *beside))
+    text = "\n".join((*data, *others))
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     shown = plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)  # all hexadecimal digits
     salt = 0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, rate_against_each, win_rates
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
@@ -78,11 +77,6 @@ def _rank_limits(systems: Iterable[str], pairs: Sequence[PairComparison], level:
     return {system: (1 + better[system], len(ranked) - worse[system]) for system in ranked}
 
 
-def _rates(scores: FloatArray, counts: FloatArray) -> FloatArray:
-    rates: FloatArray = np.divide(scores, counts, out=np.full(np.shape(scores), np.nan), where=counts > 0)
-    return rates
-
-
 def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:
     """Number the different values along the last axis from 0, the least; what differs by rounding only is one value.
 
@@ -136,7 +130,7 @@ def mean_ranks(
     complete = (counts > 0).all(axis=1) & (True if balanced is None else np.asarray(balanced, dtype=np.bool_))
     if len(ranked) < 2 or not complete.any():
         return tuple(found)
-    ranks = rankdata(-steps(_rates(scores[complete], counts[complete])), axis=1)
+    ranks = rankdata(-steps(scores[complete] / counts[complete]), axis=1)
     made = mean_intervals(ranks, level=IntervalLevel.of(level).only(complete), bounds=(1.0, float(len(ranked))))
     for system, interval in zip(ranked.tolist(), made, strict=True):
         found[system] = interval
@@ -202,7 +196,7 @@ class Ranking:
         pairs: Every two systems: head to head, difference, tests.
         groups: Systems that are not distinguishable, best first.
         cycles: Circular preferences.
-        model: The fitted Davidson (and Beaver) model: ties and position advantage.
+        position: The probability that the system shown first wins a decided contest between equals.
         balanced: Every two systems with a scored contest met in equally many, or every opponent counts alike, since
             all is to hold at any time. Ranks, groups and differences are of win rates then.
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
@@ -217,7 +211,7 @@ class Ranking:
     pairs: tuple[PairComparison, ...]
     groups: tuple[tuple[str, ...], ...]
     cycles: CycleRate
-    model: StrengthModel
+    position: Interval | Missing
     balanced: bool
     contests_added: bool
     level: float
@@ -255,11 +249,6 @@ def rank_systems(
     >>> [(system.system, system.winrate.estimate) for system in ranking.systems], ranking.groups
     ([('a', 0.6875), ('b', 0.3125)], (('a', 'b'),))
     """
-    if presented is not None and presented.systems != contests.systems:
-        raise InvalidInputError(
-            f"presented names the systems {presented.systems!r}, contests {contests.systems!r}: "
-            "give the same names in the same order."
-        )
     over, shown = IntervalLevel.of(level), contests if presented is None else presented
     anytime, ordered = over.method == "anytime", presented is not None
     balanced = anytime or bool(contests.meetings.in_all.balanced.all())
@@ -280,13 +269,14 @@ def rank_systems(
     places = rankdata(-steps(np.array(list(values.values())), tolerance), method="min").astype(int).tolist()
     ranks = dict(zip(values, places, strict=True))
     mean = _mean_ranks_of(contests, field, over)
-    model = fit_strengths(shown, order_effect=ordered, level=over)
-    unknown = Missing(AT_ANY_TIME if anytime else "no contest with lengths")
-    at_equal_length: Sequence[Interval | Missing] = [unknown] * len(records)
-    if anytime:  # an interval that does not hold is not one
-        model = replace(model, strengths=(unknown,) * len(records), position_probability=unknown)
-    elif length_difference is not None:
-        at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
+    position: Interval | Missing = Missing(AT_ANY_TIME)  # an interval that does not hold is not one
+    strengths: Sequence[Interval | Missing] = [position] * len(records)
+    at_equal_length = strengths if anytime else [Missing("no contest with lengths")] * len(records)
+    if not anytime:
+        model = fit_strengths(shown, order_effect=ordered, level=over)
+        strengths, position = model.strengths, model.position_probability
+        if length_difference is not None:
+            at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
     order = sorted(range(len(records)), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
@@ -304,7 +294,7 @@ def rank_systems(
                 rank_low=low,
                 rank_high=high,
                 mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
-                strength=_supported(model.strengths[place], records[place]),
+                strength=_supported(strengths[place], records[place]),
                 field_winrate=expected.get(place) or unranked,
                 length_controlled_winrate=at_equal_length[place],
             )
@@ -314,7 +304,7 @@ def rank_systems(
         pairs=pairs,
         groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
         cycles=cycle_rate(contests, level=over),
-        model=model,
+        position=position,
         balanced=balanced,
         contests_added=field is not None and field.contests_added,
         level=over.level,

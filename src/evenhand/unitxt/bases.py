@@ -246,16 +246,12 @@ def with_numbers(value: object) -> object:
 
 
 @cache
-def _text_fields(owner: type) -> frozenset[str]:
+def text_fields(owner: type) -> frozenset[str]:
+    """Return the fields of an artifact that hold a text, in which a number stays a text."""
     declared = {
         name: kind for each in reversed(owner.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }
     return frozenset(name for name, kind in declared.items() if kind is str)
-
-
-def field_value(owner: type, name: str, value: object) -> object:
-    """Return the value of a field of an artifact, with the numbers in it; a field that holds a text has none."""
-    return value if name in _text_fields(owner) else with_numbers(value)
 
 
 def data_classifications_of(artifact: "Artifact") -> "tuple[str, ...] | None":

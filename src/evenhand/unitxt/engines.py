@@ -61,10 +61,11 @@ from evenhand.unitxt.bases import (
     UnitxtArtifactNotFoundError,
     data_classifications_of,
     fetch_artifact,
-    field_value,
     fields_class,
     own_words,
     separate_overrides,
+    text_fields,
+    with_numbers,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -95,13 +96,14 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
     journal: Maybe[str] = "default"
     label: str = "evenhand"
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, field_value(type(self), name, value))
-
     @cached_property
     def value(self) -> Engine:
         """The engine itself, with the values that the fields have now."""
-        return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
+        kind: Any = type(self)
+        texts = text_fields(kind)
+        given = {name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)}
+        read: Dict[str, Any] = {name: each if name in texts else with_numbers(each) for name, each in given.items()}
+        return self.kind(**read)
 
     def to_judge(self) -> JudgeEngine:
         """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""

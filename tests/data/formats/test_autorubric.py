@@ -70,6 +70,7 @@ def test_every_form_that_it_reads(data):
         [{"requirement": "a", "options": [{"label": "x", "value": 1}, {"label": "y", "value": None}]}],
         [{"requirement": "a", "options": [{"label": "1", "value": 1}, {"label": "5", "value": 5}]}],
         {"requirement": "Is polite."},
+        [{"criteria": 5}],
         {"requirement": "How deep?", "options": LEVELS},
         {"requirement": "How deep?", "options": [*LEVELS[:3], {"label": "No claims", "na": True}]},
     ],

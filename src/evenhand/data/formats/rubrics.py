@@ -90,7 +90,8 @@ def _is_autorubric(data: object) -> bool:
 def _is_autorubric_part(data: object) -> bool:
     """Return whether data are a criterion or a section of autorubric."""
     if isinstance(data, dict) and "criteria" in data:
-        return data.keys() <= {"name", "criteria"} and _is_autorubric(list(data["criteria"] or ()))
+        held = data["criteria"]
+        return data.keys() <= {"name", "criteria"} and isinstance(held, list) and _is_autorubric(held)
     if not _are_mappings([data], {"requirement"}, _AUTORUBRIC_FIELDS):
         return False
     options = data.get("options")  # type: ignore[attr-defined] # a mapping

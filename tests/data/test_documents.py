@@ -1,8 +1,8 @@
-"""A rubric as it is written: what it becomes, and what each mistake is told."""
+"""Rubrics and checklists as people write them: what they become, and the message on each mistake."""
 
 import pytest
 
-from evenhand.data.documents import derive_name, read_criterion, read_rubric
+from evenhand.data.documents import derive_name, read_checklist, read_criterion, read_rubric
 from evenhand.errors import InvalidCriterionError
 
 
@@ -78,7 +78,7 @@ def with_criterion(**fields):
         ),
     ],
 )
-def test_a_mistake_is_told_by_name(written, message):
+def test_a_mistake_in_a_rubric_is_named(written, message):
     with pytest.raises(InvalidCriterionError) as caught:
         read_rubric(written, "the file")
     assert message in str(caught.value)
@@ -117,14 +117,44 @@ def test_sections_with_weights_are_those_of_a_nested_rubric():
     ("sections", "message"),
     [
         ([{"name": "a", "weight": -1, "criteria": ["?"]}], "the section 'a' has the weight -1.0; it must be finite"),
-        ([{"name": "a", "weight": 1}], "the section 'a' of the rubric 'rubric' holds nothing"),
-        ([{"name": "a", "weight": 1, "within": "b", "criteria": ["?"]}], "lies within 'b', which is no section before"),
+        (
+            [{"name": "a", "weight": 1, "within": "b", "criteria": ["?"]}],
+            "lies within 'b', which is not a section before",
+        ),
         ([{"name": "a", "weight": 1, "criteria": [{"requirement": "?", "weight": -2}]}], "so that weights are >= 0"),
         ([{"name": "a", "weight": 1, "criteria": ["?"]}] * 2, "has these names more than once"),
         ([{"name": "a", "weight": 1, "sections": 5}], "the section 'a' of the file has the sections 5; give a list"),
     ],
 )
-def test_what_is_wrong_with_a_nested_rubric_is_told(sections, message):
+def test_a_mistake_in_a_nested_rubric_is_named(sections, message):
     with pytest.raises(InvalidCriterionError) as caught:
         read_rubric({"sections": sections}, "the file")
     assert message in str(caught.value)
+
+
+def with_item(**fields):
+    return ["Is it polite?", {"question": "Is it short?", **fields}]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (None, "the file holds None; a checklist is a list of questions, or a mapping with items"),
+        ({}, "the file has the items None; give a list of at least one"),
+        ({"questions": ["a?"]}, "the file has the field 'questions'. Did you mean"),
+        ([3], "item 1 of the file is 3; give a text, or a mapping with a question"),
+        ([{"weight": 3}], "item 1 of the file has the question None; it must be a text"),
+        (with_item(wieght=2), "item 2 of the file has the field 'wieght'. Did you mean 'weight'?"),
+        (with_item(prerequisites=1), "item 2 of the file has the prerequisites 1; give a list"),
+        (with_item(prerequisites=[3]), "has the prerequisite 3; give a name, or a number from 1 to 2"),
+        (
+            with_item(prerequisites=["polite"]),
+            "the item '2' of the checklist 'checklist' has the prerequisite",
+        ),
+    ],
+)
+def test_a_mistake_in_a_checklist_is_named(written, message):
+    with pytest.raises(InvalidCriterionError) as caught:
+        read_checklist(written, "the file")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

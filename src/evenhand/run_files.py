@@ -1,0 +1,714 @@
+"""Run files: the jobs that they hold, one model per verb of the shell; how a job runs, and what it writes.
+
+A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. What is
+set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
+(``EVENHAND_RUN_MAX_CALLS=20``, written as in a run file); the file; the defaults. A value replaces the one of the place
+below whole. Of alternatives (criteria or a column of rubrics), the choice of the higher place removes that of the
+lower. Paths in a file are relative to the file; all others to the current folder.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, Union
+
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending, check_out, expanded, written_whole
+from evenhand.numbers import format_number, format_percent
+from evenhand.options import (
+    AggregateVotesArguments,
+    AgreementArguments,
+    ChecklistArguments,
+    JudgeArguments,
+    Options,
+    ReadRepliesArguments,
+    ReliabilityArguments,
+    RunModeArguments,
+    WinratesArguments,
+    option,
+)
+from evenhand.results.made_by import LEFT_OUT, absolute
+
+if TYPE_CHECKING:
+    from evenhand.report.gates import CheckedCondition, CheckReport, Summary
+
+LOGGER = logging.getLogger(__name__)
+PREFIX: Final = "EVENHAND_RUN_"
+RESULT: Final = ".parquet"
+ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", RESULT)
+MOST_BYTES: Final = 1024**2
+Words = str | tuple[str, ...] | None
+TEXTS: Final = ("guidelines", "prompt")
+"""Options that may name a file that holds the text."""
+
+_FILE_NAME: Final = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)
+NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+"""Options that the run of a result does not keep: a second run overwrites nothing."""
+
+READ: Final = ("data", "journal", "criteria", "checklist", "examples")
+"""Options that may name files that a run reads."""
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+MOST_UNSCORED: Final = 0.1
+"""The share of unscored votes that a run of judges may have: beyond it, what is missing outweighs the interval."""
+
+
+class Checks(Options):
+    """Conditions that a result is checked by, and how it is printed."""
+
+    require: str | tuple[str, ...] = option(
+        (),
+        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
+        "given several times; all must hold. The result is saved in any case.",
+    )
+    format: str | tuple[str, ...] = option(
+        (),
+        "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
+        "writes that to a file. It may be given several times.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Check all that can be checked before anything is read or asked."""
+        if self.require:
+            from evenhand.report.gates import Condition  # noqa: PLC0415 - only who has conditions needs it
+
+            for text in self.conditions:
+                Condition.parse(text)
+        for form, file in self.formats:
+            if form != "table":
+                from evenhand.report.gates import check_format  # noqa: PLC0415 - seconds of import
+
+                check_format(form)
+            if file is not None and form in {"table", "github"}:
+                raise InvalidInputError(f"--format is {form}={file}, and {form!r} is written to no file; leave it out")
+            check_out(file, ())
+        if len([form for form, file in self.formats if file is None and form != "github"]) > 1:
+            raise InvalidInputError(
+                f"--format is {list(self.format)!r}, and only one is printed: write the others to files, as "
+                "junit=checks.xml"
+            )
+        return self
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """All conditions."""
+        return (self.require,) if isinstance(self.require, str) else self.require
+
+    @property
+    def formats(self) -> Sequence[tuple[str, str | None]]:
+        """The names of formats, and the file of each; None if it is printed."""
+        given = (self.format,) if isinstance(self.format, str) else self.format
+        return [(form, file if sign else None) for form, sign, file in (each.partition("=") for each in given)]
+
+
+NOTHING: Final = Checks()
+
+
+def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedCondition] = ()) -> CheckReport:  # noqa: ANN401 - of any verb
+    """Return the conditions, and whether they hold.
+
+    Args:
+        result: The result, or what changed between two.
+        checks: The conditions.
+        unscored: The limit on unscored votes, where it does not hold.
+    """
+    from evenhand.report.gates import CheckReport, check  # noqa: PLC0415 - seconds of import
+
+    found = check(result, checks.conditions).conditions if checks.require else ()
+    return CheckReport((*unscored, *found))
+
+
+def write_formats(summary: Summary, checks: Checks) -> str:
+    """Write the formats that go to files, and to the step of GitHub Actions; return the format to print."""
+    from evenhand.report import gates  # noqa: PLC0415 - seconds of import
+
+    printed = "table"
+    for form, file in checks.formats:
+        if form == "github":
+            gates.append_to_step(summary)
+        elif file is None:
+            printed = form
+        else:
+            with written_whole(file) as temporary:
+                temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
+    return printed
+
+
+class Job(Checks):
+    """The options that every job has: its data, how many rows, which files are written, and what must hold.
+
+    Attributes:
+        function: The Python function that it calls.
+        needed: Options that must be given though the function has a default.
+        one_of: Groups of options; exactly one option of each group must be given.
+    """
+
+    function: ClassVar[str]
+    needed: ClassVar[tuple[str, ...]] = ()
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data"})
+
+    data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
+    out: str | Path | None = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
+    limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
+    report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
+    max_unscored: float | None = option(
+        None,
+        "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
+        "replies are read, and 1 for recorded votes. The result is saved in any case.",
+        ge=0,
+        le=1,
+    )
+    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+
+    @classmethod
+    def verb(cls) -> str:
+        """Return the name of the verb, which is that of the job in a run file."""
+        return str(cls.model_fields["job"].default)
+
+    @classmethod
+    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+        """Return the model of a job that sets these options."""
+        del said
+        return cls
+
+    @classmethod
+    def settled(cls, call: Mapping[str, Any], file: RunFile | None = None) -> Job:
+        """Return the job that a call, the environment and a file describe together.
+
+        Raises:
+            InvalidInputError: An option that does not exist, or a value that is not accepted.
+        """
+        held, said = {} if file is None else file.options_of(cls), dict(call)
+        for layer in (_environment(cls), held):
+            taken = {name for group in cls.one_of if said.keys() & {*group} for name in group}
+            said = {**{name: value for name, value in layer.items() if name not in taken}, **said}
+        if file is not None:
+            file.check_complete(said)
+        try:
+            return cls.variant(said)(**said)
+        except InvalidInputError as error:
+            cause = error.__cause__
+            refused = cause.errors()[0]["loc"] if isinstance(cause, ValidationError) else ()
+            if file is None or not refused or refused[0] not in held or refused[0] in call:
+                raise
+            name = str(refused[0])
+            raise InvalidInputError(f"{file.name}: {name}{str(error).removeprefix(name)}") from error
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that were given, in their order."""
+        return {
+            name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - {"job"}
+        }
+
+    def check_complete(self) -> None:
+        """Check that everything that is needed was given.
+
+        Raises:
+            InvalidInputError: If not; the message names the missing option.
+        """
+        verb, given = self.verb(), {name for name, value in self.given.items() if value is not None}
+        for name in ("data", *self.needed):
+            if name not in given:
+                where = "DATA, a file of rows" if name == "data" else f"{_flag(name)} ({name} in a run file)"
+                raise InvalidInputError(f"{verb} needs {where}, which is missing")
+        for group in self.one_of:
+            if (found := [name for name in group if name in given]) and len(found) == 1:
+                continue
+            flags = " or ".join(map(_flag, group))
+            what = "none is given" if not found else f"{' and '.join(map(_flag, found))} are given"
+            raise InvalidInputError(f"{verb} needs {flags}, one of them, and {what}")
+
+
+class AskingJob(Job):
+    """The options of every job that asks judges."""
+
+    leave_out: Words = option(None, "What of the votes --out does not hold: prompts, reasoning, logprobs.")
+    ray: str | None = option(
+        None,
+        "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``); "
+        "``here`` is the cluster that runs on this machine, or else one that is started.",
+    )
+    workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
+
+    @model_validator(mode="after")
+    def _has_workers(self) -> Self:
+        if self.ray is not None and getattr(self, "stream_to", None) is None:
+            raise InvalidInputError(
+                f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
+                "machines of the cluster share"
+            )
+        if self.workers is not None and self.ray is None:
+            raise InvalidInputError(f"--workers is {self.workers!r}, which is for --ray: give that, or leave it out")
+        return self
+
+
+class JudgeJob(JudgeArguments, AskingJob):
+    """``evenhand judge``."""
+
+    function, needed, one_of = "judge", ("engine",), (("criteria", "rubric_field"),)
+    job: Literal["judge"] = "judge"
+    mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
+    mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
+
+    @classmethod
+    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+        """Return the job of a mode if one is given."""
+        return ModeJob if said.get("mode") is not None else cls
+
+
+class ModeJob(RunModeArguments, AskingJob):
+    """``evenhand judge --mode``."""
+
+    function, needed = "run_mode", ("engine",)
+    job: Literal["judge"] = "judge"
+
+
+class WinratesJob(WinratesArguments, AskingJob):
+    """``evenhand winrates``."""
+
+    function, one_of = "winrates", (("engine", "votes"),)
+    job: Literal["winrates"] = "winrates"
+
+
+class ChecklistJob(ChecklistArguments, AskingJob):
+    """``evenhand checklist``."""
+
+    function, one_of = "checklist", (("engine", "votes"), ("checklist", "checklist_field"))
+    job: Literal["checklist"] = "checklist"
+
+
+class ReliabilityJob(ReliabilityArguments, AskingJob):
+    """``evenhand reliability``."""
+
+    function, one_of = "reliability", (("engine", "votes"),)
+    job: Literal["reliability"] = "reliability"
+
+
+class RecordedJob(Job):
+    """The options of every job about recorded votes."""
+
+    log: bool = option(
+        False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
+    )
+
+
+class AggregateVotesJob(AggregateVotesArguments, RecordedJob):
+    """``evenhand aggregate-votes``."""
+
+    function, needed = "aggregate_votes", ("votes",)
+    job: Literal["aggregate-votes"] = "aggregate-votes"
+
+
+class ReadRepliesJob(ReadRepliesArguments, RecordedJob):
+    """``evenhand read-replies``."""
+
+    function, needed = "read_replies", ("replies",)
+    job: Literal["read-replies"] = "read-replies"
+
+
+class AgreementJob(AgreementArguments, RecordedJob):
+    """``evenhand agreement``."""
+
+    function, needed = "agreement", ("votes",)
+    job: Literal["agreement"] = "agreement"
+    annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
+        None,
+        "May the judge stand in for these people? The alternative annotator test, with what the judge is given in "
+        "advance for being cheaper: a number from 0 to below 1, or by who the people are: expert (0.2), skilled "
+        "(0.15), crowd (0.1).",
+    )
+
+
+JOBS: Final[Mapping[str, type[Job]]] = {
+    model.verb(): model
+    for model in (
+        JudgeJob,
+        WinratesJob,
+        ChecklistJob,
+        ReliabilityJob,
+        AggregateVotesJob,
+        ReadRepliesJob,
+        AgreementJob,
+    )
+}
+"""The accepted values of ``job`` in a run file."""
+
+
+def _environment(model: type[Job]) -> dict[str, object]:
+    """Return the options that the environment sets, written as in a run file."""
+    given = {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
+    known = {PREFIX + name.upper() for each in JOBS.values() for name in each.model_fields} if given else set()
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(f"the environment has {name}, which no run reads. {did_you_mean(name, known)}")
+    own = {name: given.get(PREFIX + name.upper()) for name in model.model_fields}
+    return {name: parse_yaml(text, f"{PREFIX}{name.upper()}={text}") for name, text in own.items() if text is not None}
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """The job that a file holds.
+
+    Attributes:
+        name: The file.
+        options: Name -> value, with absolute paths.
+        left_out: Options of the run that the result could not record.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, given: str | Path) -> Self:
+        """Read a run file, or the run of a saved result.
+
+        Raises:
+            InvalidInputError: If it holds none.
+        """
+        path, what = expanded(given), f"the run file {str(given)!r}"
+        ending = path.suffix.lower()
+        if ending == RESULT:
+            options = _run_of_result(path)
+            return cls(str(given), options, tuple(options.pop(LEFT_OUT, ())))
+        if ending not in ENDINGS:
+            raise InvalidInputError(
+                f"{what} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the last is a saved result"
+            )
+        text = read_text(path, what, MOST_BYTES)
+        held = (parse_json if ending == ".json" else parse_yaml)(text, what)
+        if not isinstance(held, dict):
+            raise InvalidInputError(
+                f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
+            )
+        options = absolute({name: value for name, value in held.items() if name != "$schema"}, path.parent)
+        file = cls(str(given), options)
+        for name in TEXTS:
+            if isinstance(options.get(name), str):
+                options[name] = text_or_file(f"{file.name}: {name}", options[name], path.parent)
+        if "format" in options:
+            options["format"] = _with_places(options["format"], path.parent)
+        return file
+
+    @property
+    def job(self) -> type[Job]:
+        """The job that it names.
+
+        Raises:
+            InvalidInputError: If it names none.
+        """
+        named = self.options.get("job")
+        if not isinstance(named, str) or named not in JOBS:
+            said = f"{self.name} has no job" if named is None else f"{self.name}: job is {named!r}"
+            raise InvalidInputError(f"{said}. {did_you_mean(str(named), JOBS)}")
+        return JOBS[named]
+
+    def options_of(self, model: type[Job]) -> dict[str, Any]:
+        """Return the options that it sets for a job.
+
+        Raises:
+            InvalidInputError: If it holds another job, or an option that the job does not have.
+        """
+        if self.options.get("job") is not None and self.job is not model:
+            verb = model.model_fields["job"].default
+            raise InvalidInputError(
+                f"{self.name}: job is {self.options['job']!r}, and this is {verb}: evenhand run FILE"
+            )
+        found = {name: value for name, value in self.options.items() if name != "job"}
+        for name in found:
+            if name not in model.model_fields:
+                known = [*model.model_fields]
+                raise InvalidInputError(f"{self.name}: {name} is not an option. {did_you_mean(name, known)}")
+        return found
+
+    def check_complete(self, said: Mapping[str, Any]) -> None:
+        """Check that everything is given that a saved result could not say of its run."""
+        for name in self.left_out:
+            if name not in said:
+                raise InvalidInputError(
+                    f"{self.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
+                    f"give {name}"
+                )
+
+
+def _with_places(formats: object, folder: Path) -> object:
+    """Return formats with the paths of their files, such as ``junit=checks.xml``, relative to a folder."""
+    if isinstance(formats, str):
+        name, equals, file = formats.partition("=")
+        return f"{name}={folder / expanded(file)}" if equals else formats
+    return [_with_places(each, folder) for each in formats] if isinstance(formats, list) else formats
+
+
+def _run_of_result(path: Path) -> dict[str, Any]:
+    from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
+
+    header = header_if_saved(path)
+    if header is None or not header.get("run"):
+        why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
+        raise InvalidInputError(f"{str(path)!r} {why}; give a run file (.yaml, .json), or a result that holds one")
+    return absolute(header["run"], path.parent)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def text_or_file(place: str, given: str, folder: Path = Path()) -> str:
+    """Return a text, or the text of the file that it names, relative to this folder.
+
+    Raises:
+        InvalidInputError: If it looks like the name of a file that does not exist, or cannot be read.
+    """
+    try:
+        named = (folder / expanded(given)).exists()
+    except OSError:  # a text too long for the name of a file
+        named = False
+    if named:
+        return read_text(folder / expanded(given), f"the file {given!r}")
+    if _FILE_NAME.fullmatch(given):
+        raise InvalidInputError(
+            f"{place} is {given!r}, which looks like the name of a file that is not there; give the text itself, or "
+            "the path of a file that holds it"
+        )
+    return given
+
+
+def too_many_unscored(
+    result: Any,  # noqa: ANN401 - as above
+    most: float = MOST_UNSCORED,
+    out: str | Path | None = None,
+) -> Sequence[CheckedCondition]:
+    """Return the limit on the share of unscored votes, if a result exceeds it."""
+    from evenhand.report.gates import CheckedCondition  # noqa: PLC0415 - seconds of import
+
+    counts = result.unscored_counts
+    if counts is None or counts.unscored_votes <= most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
+        return []
+    share = counts.unscored_votes / counts.votes
+    step = "the reasons say what to mend; --max-unscored 1 accepts any share of unscored votes"
+    if "budget" in counts.reasons:
+        step = "raise --max-calls or --max-cost and run the same again; what the journal holds is not paid for again"
+    elif "offline" in counts.reasons:
+        step = "run the same without --offline"
+    found = (
+        f"{counts.with_reasons}. That is {format_percent(share)} of the votes, more than --max-unscored "
+        f"{format_number(most)} allows: {step}"
+    )
+    found += "" if out is None else f". What was judged is in {str(out)!r}"
+    condition = f"unscored <= {format_percent(most)}"
+    return [CheckedCondition(condition, False, "unscored", (), share, most, counts.votes, found)]
+
+
+def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
+    """Return what the function of a job returns; the result keeps the run that made it."""
+    from evenhand.by_name import FUNCTIONS, run_job  # noqa: PLC0415 - seconds of import
+    from evenhand.data.rows import row_batches, rows_known  # noqa: PLC0415 - as above
+    from evenhand.results.made_by import run_record  # noqa: PLC0415 - as above
+    from evenhand.streams import FunctionCall, judge_stream  # noqa: PLC0415 - as above
+
+    asked, split = job, getattr(job, "split", None)
+    data = rows_of(job) if _is_demo(job.data) else job.data
+    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
+    first = next(batches, None)
+    rows = _limited(job, rows_of(job)) if first is None else first
+    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
+    if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
+        changes["mode"] = _imported(job.mode)
+    job = job.model_copy(update=changes)
+    call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
+    options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
+    record = run_record(job.verb(), options)
+    if isinstance(job, AskingJob) and job.ray is not None:
+        from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
+
+        address = None if job.ray == "here" else job.ray
+        return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
+    if first is not None:
+        known = None if _is_demo(job.data) else rows_known(job.data, split)
+        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
+    return run_job(call, rows, record)
+
+
+def check_outputs(job: Job) -> None:
+    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
+
+    Raises:
+        InvalidInputError: If it cannot.
+    """
+    read = [text for name in READ for text in _texts(getattr(job, name, None))]
+    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
+    if report is not None:
+        check_ending(report, (".html",))
+        if out is not None and out.resolve() == report.resolve():
+            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
+    left_out = _texts(getattr(job, "leave_out", None))
+    if out is None:
+        if left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+    elif job.function == "reliability":
+        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+
+        check_ending(out, REPORT_SUFFIXES)
+    else:
+        from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
+
+        vote_columns.check_left_out(left_out)
+        saved.check_suffix(out)
+
+
+def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job
+    """Write a result and its report, where a job says so; return one sentence for each file."""
+    written = []
+    if job.out is not None:
+        left_out = _texts(getattr(job, "leave_out", None))
+        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        written.append(f"the result was written to {job.out}")
+    if job.report is not None:
+        from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
+
+        write_report(job.report, result)
+        written.append(f"the report was written to {job.report}")
+    return written
+
+
+def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
+    """Return the limit of a job on unscored votes, if it does not hold."""
+    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
+    default = MOST_UNSCORED if asking else 1.0
+    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
+
+
+def _texts(given: object) -> list[str]:
+    """Return the texts in an option, which may be one, several, or an object."""
+    each = given if isinstance(given, list | tuple) else [given]
+    return [str(one) for one in each if isinstance(one, str | Path)]
+
+
+def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of the data."""
+    from evenhand.data.rows import read_file, read_log, read_rows  # noqa: PLC0415 - only who judges needs it
+
+    if _is_demo(job.data):
+        from evenhand.demo import load_rows  # noqa: PLC0415 - as above
+
+        return load_rows()
+    split = getattr(job, "split", None)
+    rows = read_file(job.data, split) if isinstance(job.data, str) else read_rows(job.data, split)
+    return read_log(rows) if getattr(job, "log", False) else rows
+
+
+def _is_demo(data: object) -> bool:
+    """Return whether the data are those that ship with evenhand."""
+    from evenhand.results.made_by import DEMO  # noqa: PLC0415 - as above
+
+    return isinstance(data, str) and data == DEMO and not Path(DEMO).exists()
+
+
+def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the first rows; where a prompt has several rows, the rows of the first prompts."""
+    if job.limit is None:
+        return rows
+    from evenhand.data.fields import name_of  # noqa: PLC0415 - as above
+
+    asks = any("votes" in group for group in job.one_of)
+    long = getattr(job, "systems_field", None) or job.function == "read_replies" or (asks and "votes" in job.given)
+    column = getattr(job, "id_field", None) or ("id" if "id" in rows[0] else None)
+    names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
+    first = list(dict.fromkeys(names))
+    kept = {*first[: job.limit]}
+    if len(kept) < len(first):
+        what = f"prompts, named by {column!r}," if long and column else "rows"
+        LOGGER.warning("the first %s of %s %s are taken (--limit %s)", job.limit, len(first), what, job.limit)
+    return [row for row, name in zip(rows, names, strict=True) if name in kept]
+
+
+def _imported(named: str) -> object:
+    """Return the class of ``MODULE:CLASS``; the module may lie in the current folder."""
+    module, _, name = named.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:  # TypeError: a relative name
+        raise InvalidInputError(
+            f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
+        ) from error
+    finally:
+        sys.path.pop(0)
+
+
+def template(name: str) -> str:
+    """Return the text of a run file to start from; of ``list`` the names of all.
+
+    Raises:
+        InvalidInputError: If there is none of this name.
+    """
+    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.yaml"))}
+    if name == "list":
+        return "\n".join(f"{each:<14}{text.splitlines()[0].removeprefix('# ')}" for each, text in found.items())
+    if name not in found:
+        raise InvalidInputError(f"--template is {name!r}. {did_you_mean(name, found)}")
+    return found[name].rstrip("\n")
+
+
+def schema() -> str:
+    """Return the JSON schema of run files, by which editors complete and check them."""
+    jobs: Any = Annotated[Union[tuple(JOBS.values())], Field(discriminator="job")]  # noqa: UP007 - of a tuple
+    found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(jobs).json_schema()}
+    for shape in found["$defs"].values():
+        if "job" in shape["properties"]:
+            shape["properties"]["$schema"] = {"type": "string"}
+            shape["required"] = ["job"]
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
+    """Run the job of a run file, as ``evenhand run`` does.
+
+    Args:
+        path: A run file (.yaml, .json, .toml), or a saved result, which holds the run that made it.
+        **given: What counts instead of what the file says, by the names of the function that its job stands for:
+            ``limit=20``, ``engine=…``, ``data=rows``.
+
+    Returns:
+        The result, which is written where the file says; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: The file or what is given cannot be used; found before the first call wherever it can be.
+        CheckFailedError: A condition of the file does not hold; the result is written, and the error has it.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+
+    Example::
+
+        table = evenhand.run("run.yaml", limit=20)
+    """
+    from evenhand.report.gates import Summary  # noqa: PLC0415 - seconds of import
+
+    file = RunFile.read(path)
+    job = file.job.settled(given, file)
+    job.check_complete()
+    check_outputs(job)
+    result = result_of(job)
+    if getattr(job, "dry_run", False):
+        return result
+    write_result(result, job)
+    if job.function != "reliability":
+        unscored = [] if job.max_unscored is None else unscored_of_job(result, job)
+        checked = check_result(result, job, unscored)
+        write_formats(Summary(result, checked), job)
+        checked.raise_if_failed(result)
+    return result
