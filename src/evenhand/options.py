@@ -955,7 +955,7 @@ class ReliabilityArguments(AskingArguments, VoteArguments, RunOptions):
     systems: tuple[str, ...] | None = SYSTEMS
     gold_fields: str | Mapping[str, str] | None = option(
         None,
-        "Criterion name -> column with what a person said: a label (``{system}`` stands for the response column), or a "
+        "Criterion name -> column with a person's answer: a label (``{system}`` stands for the response column), or a "
         "preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column alone where "
         "there is one criterion.",
     )
