@@ -34,7 +34,7 @@ import evenhand
 from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.result_methods import Results
+from evenhand.results.results import Results
 from evenhand.votes import Completion
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -96,7 +96,7 @@ def repeated(table: Results, count: int) -> Results:
     held = list(table.cells())
     repeats = (held[number % len(held)] for number in range(count))
     cells = (cell._replace(about={**cell.about, "instance": number}) for number, cell in enumerate(repeats))
-    return table.remade({**table.header, "parameters": table.parameters}, cells)
+    return table.of_cells(table.analyse, {**table.header, "parameters": table.parameters}, cells)
 
 
 def saved(count: int, folder: Path) -> list[str]:

@@ -331,7 +331,7 @@ OUT_OF_SCALE = {
 
 @pytest.mark.parametrize("function", OUT_OF_SCALE)
 def test_a_few_votes_that_say_no_option_are_set_aside_and_more_than_a_percent_refused(function):
-    with pytest.warns(OutOfScaleWarning, match=r"^2 of (3|6)00 recorded votes say no option.*'x y z'"):
+    with pytest.warns(OutOfScaleWarning, match=r"^2 of (3|6)00 recorded votes name no option.*'x y z'"):
         found = OUT_OF_SCALE[function](2, "x y z")
     if function == "recipe":
         assert found.global_scores["relevance_num_out_of_scale"] == 2

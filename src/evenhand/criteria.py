@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import count
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator, model_validator
@@ -24,7 +23,7 @@ Scale = Literal["binary", "ordinal", "nominal", "pairwise"]
 NaStrategy = Literal["skip", "zero", "partial", "fail"]
 Clip = Literal["score", "mean"]
 MOST_ITEM_WEIGHT = 100
-NA_LABELS = ("N/A", "Not applicable", "Does not apply")
+NA_LABELS = ("N/A", "Not applicable", "Does not apply", "N/A (2)")
 """The possible labels of an NA option that is added, the first choice first."""
 
 
@@ -182,18 +181,14 @@ class Criterion(FrozenModel):
             if folded in seen:
                 raise InvalidCriterionError(
                     f"the criterion {self.name!r} has the option label {option.label!r} twice "
-                    f"(as {seen[folded]!r}; case and spaces do not tell labels apart): rename one"
+                    f"(as {seen[folded]!r}; case and spaces do not distinguish labels): rename one"
                 )
             seen[folded] = option.label
         scored = [option for option in self.options if not option.na]
-        if len(scored) < 2:
+        if len(scored) < 2 or (self.scale == "binary" and len(scored) > 2):
             raise InvalidCriterionError(
-                f"the criterion {self.name!r} has {len(scored)} option(s) that are not NA; a choice needs at least two"
-            )
-        if self.scale == "binary" and len(scored) != 2:
-            raise InvalidCriterionError(
-                f"the binary criterion {self.name!r} has {len(scored)} options that are not NA; it needs two, "
-                "or the scale 'ordinal' or 'nominal'"
+                f"the criterion {self.name!r} has {len(scored)} option(s) that are not NA; a choice needs at least two "
+                "(the scale 'binary' exactly two)"
             )
         if self.scale == "binary" and self.has_values and scored[0].value == scored[1].value:
             raise InvalidCriterionError(
@@ -201,13 +196,11 @@ class Criterion(FrozenModel):
                 "give the one that means 'met' the higher value"
             )
         low, high = self.score_range
-        for option in self.options:
-            if self.scale == "pairwise" and option.value is not None and not 0 <= option.value <= 1:
-                raise InvalidCriterionError(
-                    f"the option {option.label!r} of the pairwise criterion {self.name!r} has the value "
-                    f"{option.value!r}; it lies in [0, 1]: 1 where the first response is better, 0 where the second "
-                    "is, 0.5 for a tie"
-                )
+        if self.scale == "pairwise" and (low < 0 or high > 1):
+            raise InvalidCriterionError(
+                f"the options of the pairwise criterion {self.name!r} have values from {low!r} to {high!r}; they lie "
+                "in [0, 1]: 1 where the first response is better, 0 where the second is, 0.5 for a tie"
+            )
         if not 0 < high - low < math.inf:
             raise InvalidCriterionError(
                 f"the options of the criterion {self.name!r} have values from {low!r} to {high!r}; values that do not "
@@ -297,15 +290,9 @@ def with_na_option(criterion: Criterion) -> Criterion:
     if criterion.na_index is not None:
         return criterion
     taken = {fold_label(label) for label in criterion.labels}
-    label = next(label for label in _na_labels() if fold_label(label) not in taken)
+    label = next(label for label in NA_LABELS if fold_label(label) not in taken)
     added = Option(label=label, na=True, description="There is nothing here that the criterion could judge.")
     return criterion.model_copy(update={"options": (*criterion.options, added)})
-
-
-def _na_labels() -> Iterator[str]:
-    yield from NA_LABELS
-    for number in count(2):
-        yield f"{NA_LABELS[0]} ({number})"
 
 
 def _check_unique(kind: str, name: str, names: Sequence[str]) -> None:
@@ -382,7 +369,7 @@ class Rubric(FrozenModel):
             if section.within not in known:
                 raise InvalidCriterionError(
                     f"the section {section.name!r} of the rubric {self.name!r} lies within {section.within!r}, which "
-                    f"is no section before it. {did_you_mean(section.within, sorted(known - {''}))}"
+                    f"is not a section before it. {did_you_mean(section.within, sorted(known - {''}))}"
                 )
             known.add(section.name)
         for criterion in self.criteria:
@@ -396,12 +383,6 @@ class Rubric(FrozenModel):
                     f"the criterion {criterion.name!r} of the nested rubric {self.name!r} has the weight "
                     f"{criterion.weight!r}; a section's score is a weighted mean, so that weights are >= 0 in it"
                 )
-        empty = known - {""} - {held.section for held in self.criteria} - {held.within for held in self.sections}
-        if empty:
-            raise InvalidCriterionError(
-                f"the section {min(empty)!r} of the rubric {self.name!r} holds nothing; give it a criterion or leave "
-                "it out"
-            )
 
     def check_not_empty(self) -> None:
         """Check that a judge can be asked by it.
@@ -487,7 +468,7 @@ class Checklist(FrozenModel):
                 if needed not in names:
                     raise InvalidCriterionError(
                         f"the item {item.name!r} of the checklist {self.name!r} has the prerequisite {needed!r}, which "
-                        f"is no item's name; name other items of the checklist. {did_you_mean(needed, names)}"
+                        f"is not the name of an item; name other items of the checklist. {did_you_mean(needed, names)}"
                     )
         try:
             TopologicalSorter({item.name: item.prerequisites for item in self.items}).prepare()

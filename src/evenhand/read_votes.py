@@ -951,9 +951,7 @@ def read_votes(
     options: Any,  # noqa: ANN401 - of the function
     judged: Any,  # noqa: ANN401 - of the mode
     names: tuple[str, ...] | None = None,
-    *,
-    engine: object = None,
-) -> Any:  # noqa: ANN401 - of the mode
+) -> Results:
     """Make the result of recorded votes that a run of judges would have given.
 
     Args:
@@ -962,15 +960,14 @@ def read_votes(
         options: The keywords of the function.
         judged: The criterion or checklist; None if the votes say it.
         names: The names of the systems or candidates, in the order of the result.
-        engine: Must be None.
 
     Raises:
         InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
     what, columns, asking = RECORDINGS[mode]
-    asking = ("dry_run", "response_fields", "context_fields", "reference_field", *asking)
+    asking = ("engine", "dry_run", "response_fields", "context_fields", "reference_field", *asking)
     asked = options.changed_from_default(*(name for name in asking if name in type(options).model_fields))
-    refuse_asking({"engine": engine, **asked})
+    refuse_asking(asked)
     fields = named_columns(options, "id_field", *VoteFields.model_fields)
     for name in fields.keys() - {"id_field", "judge_field", "sample_field", *columns}:
         raise InvalidInputError(f"{name} is {fields[name]!r}, and recorded {what} have no such column: leave it out")

@@ -265,13 +265,19 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
     mode.check_rules(judged)
     for each in judged:
         warn_of_left_out_context(each, responses.context_fields)
-    named = {"gold_fields": gold_fields} if own is None else {"rubric_field": own}
     parameters = {
         **responses.parameters(),
-        **named,
-        **_assessment_parameters(options, rubric=own is not None or rubric is not None),
+        **({"gold_fields": gold_fields} if own is None else {"rubric_field": own}),
+        "guidelines": options.guidelines,
+        "examples": len(options.examples or ()),
+        "num_examples": options.num_examples,
+        "label_fields": None if options.label_fields is None else dict(options.label_fields),
+        "as_index": options.as_index,
         **(mode.run_parameters() if own is None else mode.parameters()),
     }
+    if isinstance(mode, RubricMode):
+        penalty = options.length_penalty
+        parameters |= {"calls": options.calls, "length_penalty": None if penalty is None else penalty.model_dump()}
     return run(mode, subjects, options=options, systems=responses.systems, parameters=parameters)
 
 
@@ -417,21 +423,6 @@ def example_pools(
     }
 
 
-def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str, Any]:
-    """Return the options of an assessment that a table repeats, as plain JSON; the table itself has the rubric."""
-    shared = {
-        "guidelines": options.guidelines,
-        "examples": len(options.examples or ()),
-        "num_examples": options.num_examples,
-        "label_fields": None if options.label_fields is None else dict(options.label_fields),
-        "as_index": options.as_index,
-    }
-    if not rubric:
-        return shared
-    penalty = None if options.length_penalty is None else options.length_penalty.model_dump()
-    return {**shared, "calls": options.calls, "length_penalty": penalty}
-
-
 def answer_checklists(data: object, options: ChecklistArguments) -> Results | RunEstimate:
     """Answer the items of checklists: see :func:`evenhand.functions.checklist`."""
     gold_fields = options.gold_fields
@@ -442,8 +433,7 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
                 "to the item of the row"
             )
         given = None if options.checklist is None else load_checklist(options.checklist)
-        recorded: Results = read_votes(data, "checklist", options, given, engine=options.engine)
-        return recorded
+        return read_votes(data, "checklist", options, given)
     refuse_vote_columns(options)
     rows = read_rows(data, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
@@ -460,8 +450,7 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
     subjects = []
     for system, row in product(responses.systems, range(len(rows))):
         own = offered[id(loaded[row])]
-        answers = _gold_answers(responses, row, system, own, gold_fields)
-        gold = dict(zip((item.name for item in own.items), answers, strict=True))
+        gold = _gold_answers(responses, row, system, own, gold_fields)
         subjects.append(responses.subject(row, system, own, gold=gold, cluster=clusters[row]))
     for each in checklists:
         warn_of_left_out_context(each, responses.context_fields)
@@ -477,35 +466,33 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
 
 def _gold_answers(
     data: ResponseRows, instance: int, system: str, checklist: Checklist, fields: str | Mapping[str, str] | None
-) -> tuple[Answer | None, ...]:
-    """Return the answers that a person gave to the items."""
-    items, row, who = checklist.items, data.rows[instance], f"instance {instance}: the gold answer is"
-    if fields is None:
-        return (None,) * len(items)
-    if not isinstance(fields, str):
-        columns = {name: column.replace("{system}", system) for name, column in fields.items()}
-        given = {name: field_of(row, column, instance, "gold_fields") for name, column in columns.items()}
-        return tuple(answer_of(given.get(item.name), who) for item in items)
-    column = fields.replace("{system}", system)
-    found = field_of(row, column, instance, "gold_fields")
-    if is_missing(found):
-        return (None,) * len(items)
-    if isinstance(found, Mapping):
-        names = [item.name for item in items]
-        for name in found:
-            if name not in names:
+) -> dict[str, Answer | None]:
+    """Return item name -> the answer that a person gave."""
+    names, row = [item.name for item in checklist.items], data.rows[instance]
+    cells: Mapping[str, object] = {}
+    if isinstance(fields, str):
+        column = fields.replace("{system}", system)
+        found = field_of(row, column, instance, "gold_fields")
+        if isinstance(found, Mapping):
+            cells = found
+            for name in found:
+                if name not in names:
+                    raise InvalidInputError(
+                        f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
+                        f"the checklist. {did_you_mean(name, names)}"
+                    )
+        elif not is_missing(found):
+            answers = found if isinstance(found, (list, tuple)) else (found,)
+            if len(answers) != len(names):
                 raise InvalidInputError(
-                    f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
-                    f"the checklist. {did_you_mean(name, names)}"
+                    f"the column {column!r} of instance {instance} has {len(answers)} answer(s) for a checklist of "
+                    f"{len(names)} items; give one an item, None where there is none"
                 )
-        return tuple(answer_of(found.get(item.name), who) for item in items)
-    answers = tuple(found) if isinstance(found, (list, tuple)) else (found,)
-    if len(answers) != len(items):
-        raise InvalidInputError(
-            f"the column {column!r} of instance {instance} has {len(answers)} answer(s) for a checklist of "
-            f"{len(items)} items; give one an item, None where there is none"
-        )
-    return tuple(answer_of(answer, who) for answer in answers)
+            cells = dict(zip(names, answers, strict=True))
+    elif fields is not None:
+        columns = {name: column.replace("{system}", system) for name, column in fields.items()}
+        cells = {name: field_of(row, column, instance, "gold_fields") for name, column in columns.items()}
+    return {name: answer_of(cells.get(name), f"instance {instance}: the gold answer is") for name in names}
 
 
 def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> list[Checklist]:
@@ -524,8 +511,7 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
     """Compare systems: see :func:`evenhand.functions.winrates`."""
     if options.votes is not None:
         given = None if options.criteria is None else read_comparison(options.criteria, options)
-        found: Results = read_votes(data, "winrates", options, given, options.systems, engine=options.engine)
-        return found
+        return read_votes(data, "winrates", options, given, options.systems)
     refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
     rows = read_rows(data, options.split)
@@ -667,8 +653,7 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     """Measure Grade Scores: see :func:`evenhand.functions.grade_scores`."""
     if options.votes is not None:
         given = None if options.criteria is None else _choice_criterion(options.criteria)
-        choices: Results = read_votes(data, "grade_scores", options, given, options.systems, engine=options.engine)
-        return choices
+        return read_votes(data, "grade_scores", options, given, options.systems)
     refuse_vote_columns(options)
     if options.systems is not None:
         raise InvalidInputError(

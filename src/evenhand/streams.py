@@ -186,7 +186,7 @@ class Block:
         Raises:
             UnwritableFileError: If it cannot be written.
         """
-        replace(result, run_file=record).save_part(self.path(folder), self.first)
+        replace(result, run_file=record).save(self.path(folder), first=self.first)
 
     def votes_held(self, folder: Path) -> int | None:
         """Return the number of votes in the part; None if it must be judged, or judged again.
@@ -353,7 +353,8 @@ class Stream:
 
     def result(self, record: Mapping[str, Any] | None) -> Results:
         """Open the result that the folder holds."""
-        return replace(self.job.unasked(self.first, self.judges).reopened(self.folder), run_file=record)
+        analyse = self.job.unasked(self.first, self.judges).analyse
+        return replace(Results.load(self.folder, {analyse.kind: analyse}), run_file=record)
 
 
 def judge_stream(

@@ -181,7 +181,7 @@ NOTHING_USED = Usage()
 class TokenLogprob(FrozenValue):
     """One generated token with its log-probability, and the likeliest tokens at its place.
 
-    A log-probability is None if the server sent none, or what is no number.
+    A log-probability is None if the server sent none, or something other than a number.
     """
 
     token: SoundText
@@ -237,8 +237,7 @@ class Completion(FrozenValue):
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
         sent = {"calls": 1, "requests": self.attempts, "lost": self.lost, "at_risk": self.at_risk}
         sent["cached_tokens"] = self.cached_tokens or 0
-        counted = None not in (self.cost, self.prompt_tokens, self.completion_tokens)
-        sent["unreported"] = int(not counted and bool(self.cost or self.at_risk))
+        sent["unreported"] = int(not self.counted and bool(self.cost or self.at_risk))
         return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 
@@ -487,12 +486,7 @@ class Verdict(FrozenValue):
         return self.assessment
 
     @property
-    def asked(self) -> bool:
-        """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
-        return self.unscored_reason not in WITHHELD | {"not_asked"}
-
-    @property
-    def read(self) -> bool:
+    def complete(self) -> bool:
         """Whether there are votes, and none is unscored."""
         return bool(self.votes) and not any(vote.unscored for vote in self.votes)
 

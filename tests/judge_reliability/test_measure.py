@@ -25,7 +25,7 @@ from tests.judge_reliability.builders import (
 def test_comparisons_by_hand():
     said = [("A", "A"), ("A", "B"), ("B", "A"), ("T", "T"), ("A", "T"), ("A", None)]
     found = report([comparison([pair], place) for place, pair in enumerate(said)])
-    assert (found.num_questions, found.num_instances, found.num_samples, found.mode) == (6, 6, 1, "compare")
+    assert (found.num_questions, found.num_instances, found.num_samples) == (6, 6, 1)
     # Consistent: AA and TT of five pairs; towards the first place: AB and AT; towards the second: BA; the last is lone.
     position = found.position
     assert (position.n_checked, position.n_consistent, position.n_primacy, position.n_recency) == (5, 2, 2, 1)

@@ -30,7 +30,7 @@ def part_of(whole, first, size):
         for cell in whole.cells()
         if first <= cell.about["instance"] < first + size
     )
-    return whole.remade({**whole.header, "parameters": said}, cells)
+    return whole.of_cells(whole.analyse, {**whole.header, "parameters": said}, cells)
 
 
 def in_parts(whole, sizes, folder):

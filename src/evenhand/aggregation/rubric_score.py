@@ -103,7 +103,7 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     unscored: list[str] = []
     reasons: list[UnscoredReason] = []
     for criterion, verdict in zip(rubric.criteria, verdicts, strict=True):
-        value = _na_value(criterion, rubric) if verdict.na else _share(criterion, verdict.value)
+        value = _value_of(verdict, criterion, rubric)
         if verdict.na:
             na.append(criterion.name)
         elif value is None:
@@ -119,13 +119,16 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
         sections[section.name] = _scored(held[section.name], "score", nested=nested)[1]
         held[section.within].append((section.weight, sections[section.name]))
     raw_score, score = _scored(held[""], rubric.clip, nested=nested)
+    reason: UnscoredReason | None = None
+    if score is None:
+        reason = most_frequent_reason(reasons) if reasons else "no_value" if counted else None
     return RubricScore(
         score=score,
         raw_score=raw_score,
         counted=tuple(counted),
         na=tuple(na),
         unscored=tuple(unscored),
-        unscored_reason=_reason(score, counted=bool(counted), reasons=reasons),
+        unscored_reason=reason,
         sections=MappingProxyType({section.name: sections[section.name] for section in rubric.sections}),
     )
 
@@ -134,8 +137,11 @@ _Weighed = tuple[float, float | None]
 """A weight, and the value that it weighs; None if it is left out."""
 
 
-def _share(criterion: Criterion, value: float | None) -> float | None:
-    return None if value is None else criterion.share_of_range(value)
+def _value_of(verdict: Verdict, criterion: Criterion, rubric: Rubric) -> float | None:
+    """Return the value that a verdict counts; None if it is left out."""
+    if verdict.na:
+        return _na_value(criterion, rubric)
+    return None if verdict.value is None else criterion.share_of_range(verdict.value)
 
 
 def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
@@ -216,14 +222,6 @@ def _range_of_score(parts: Sequence[_Ranged]) -> tuple[float, float]:
     ends = added or [(1 - high, 1 - low) for low, high in taken] or [(0.0, 1.0)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     return (0.0 if added and taken else low), high
-
-
-def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredReason]) -> UnscoredReason | None:
-    if score is not None:
-        return None
-    if reasons:
-        return most_frequent_reason(reasons)
-    return "no_value" if counted else None
 
 
 class LengthPenalty(Options):

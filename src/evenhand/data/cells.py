@@ -61,9 +61,9 @@ class OutOfScale:
     """A vote that names no option.
 
     Attributes:
-        who: Whose it is, and a verb.
+        who: The beginning of a message: whose vote it is, and a verb.
         cell: The recorded value.
-        refusal: Why it is none.
+        refusal: The message of an error about it.
     """
 
     who: str
@@ -72,7 +72,7 @@ class OutOfScale:
 
 
 def as_text(cell: object) -> str:
-    """Return what a cell says, in one short line where it is not a text."""
+    """Return a cell as text; what is not a text in one short line."""
     return cell if isinstance(cell, str) else briefly(cell)
 
 
@@ -92,7 +92,7 @@ def set_aside(votes: Iterable[object]) -> None:
     if strange:
         named = "; ".join(f"{each.who} {briefly(each.cell)}" for each in strange[:5])
         warnings.warn(
-            f"{format_count(len(strange))} of {format_count(len(cast))} recorded votes say no option and are set "
+            f"{format_count(len(strange))} of {format_count(len(cast))} recorded votes name no option and are set "
             f"aside as unscored: {named}"
             f"{'; …' if len(strange) > 5 else ''}. Correct them, or leave them empty",
             OutOfScaleWarning,

@@ -40,7 +40,7 @@ A checklist is a list of questions, or a mapping that holds them under ``items``
     context_fields: [transcript]
     items:
       - Does every task have an owner?              # a text is a question of weight 1
-      - question: Is every owner somebody who was there?
+      - question: Was every owner present?
         weight: 50
         category: tasks
         prerequisites: [1]                          # numbers count from 1; names are texts
@@ -293,7 +293,7 @@ def _counts_by_itself(section: object) -> bool:
 
 
 def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
-    """Return the criterion with these fields, of which all but the description have a default."""
+    """Return the criterion with these fields, all of which have a default except the description."""
     text, scale = fields.get("description"), fields.get("scale")
     if not isinstance(text, str) or not text.strip():
         raise InvalidCriterionError(f"{where} has the requirement {briefly(text)}; it must be a text{_quoted(text)}")

@@ -112,7 +112,8 @@ def text_of(value: object, where: str = "a cell") -> str:
         where: It stands, for the message.
 
     Raises:
-        InvalidInputError: If it has no text: bytes that are none, an object of a program, data that hold themselves.
+        InvalidInputError: If it has no text: bytes that are not UTF-8, an object of a program, or data that
+            contain themselves.
 
     >>> import datetime, numpy
     >>> text_of(["é", 1]), text_of(numpy.int64(2)), text_of(datetime.date(2025, 1, 2))
@@ -353,7 +354,7 @@ class RepeatedColumnWarning(EvenhandWarning):
 
 
 FEWEST_ROWS = 10
-"""Fewer rows are too few to tell that a column groups them."""
+"""The least number of rows in which a column can be seen to group them."""
 
 FEWEST_VALUES = 5
 """A column with fewer values is a category, unless its cells are long texts."""
@@ -416,14 +417,14 @@ def clustered_level(level: float, clusters: Sequence[str | None], method: str = 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
     """Return the column that most plainly groups the rows; None if none does.
 
-    A column does so if its cells are long texts (80 characters or more at the median) of at
-    least three kinds, or texts or whole numbers of at least five kinds under a name like an id's or a document's
-    (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half of the rows
-    share theirs with another row. Constant columns, categories, labels, and columns named like a system or a rating
-    are none. Of several, the one with the most values counts: it is the least that depends.
+    A column groups the rows if its cells are long texts (80 characters or more at the median) with at least three
+    different values, or texts or whole numbers with at least five different values under a name like that of an id or a
+    document (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half of
+    the rows share theirs with another row. Constant columns, categories, labels, and columns named like a system or a
+    rating do not count. Of several columns the one with the most values is returned.
 
     Args:
-        rows: The data; fewer than 10 rows tell nothing.
+        rows: The data; fewer than 10 rows are too few.
         apart: Columns that are not looked at.
 
     >>> pages = [{"doc_id": number // 4, "answer": "yes", "grade": number % 3} for number in range(40)]

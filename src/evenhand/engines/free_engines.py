@@ -801,11 +801,6 @@ class SimulatedEngine(FreeEngine):
         weights = np.array([option.value or 0.0 for option in question.criterion.options])
         return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
 
-    def true_value(self, question: Question) -> float:
-        """Return the expected value with the same qualities and tie parameter, without noise, error or preference."""
-        unbiased = SimulatedEngine(quality=self.truth, tie=self.tie)
-        return unbiased.expected_value(question, [tuple(range(question.places))])
-
     def quality_of(self, question: Question, index: int) -> float:
         """Return the latent quality of a response, by its index in the question's own order.
 

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Final, Literal, NamedTuple, Unpack
+from typing import Final, NamedTuple, Unpack
 
 import numpy as np
 
@@ -59,8 +59,6 @@ from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
-
-Mode = Literal["assess", "compare"]
 
 FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
 SIDES = ("first", "second")
@@ -265,7 +263,6 @@ class CriterionReliability:
         judge_id: The id of the judge.
         criterion: The criterion's name.
         scale: Its scale.
-        mode: ``assess`` or ``compare``.
         num_instances: Instances with a question.
         num_questions: Questions put: instances × systems, or × pairs of systems.
         num_missing: Questions not put because a response is missing.
@@ -292,7 +289,6 @@ class CriterionReliability:
     judge_id: str
     criterion: str
     scale: ScaleName
-    mode: Mode
     num_instances: int
     num_questions: int
     num_missing: int
@@ -365,7 +361,6 @@ def criterion_reliability(
         judge_id=judge_id,
         criterion=criterion.name,
         scale=criterion.scale,
-        mode="compare" if categories.compares else "assess",
         num_instances=len({question.instance for question in asked}),
         num_clusters=len({question.cluster for question in asked} - {None}) or None,
         num_questions=len(asked),
@@ -831,7 +826,7 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
     measures = TextTable(
         kind="measures",
         title=(
-            f"{'Comparisons' if first.mode == 'compare' else 'Assessments'} on {first.criterion!r}: "
+            f"{'Comparisons' if first.scale == 'pairwise' else 'Assessments'} on {first.criterion!r}: "
             f"{format_count(first.num_questions, 'question')} on {format_count(first.num_instances, 'instance')}"
             f"{clusters}, {format_count(first.num_samples, 'draw')} of each prompt"
         ),

@@ -38,7 +38,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
-from evenhand.numbers import format_count, format_range
+from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.offline_page import offline_page, within_page
@@ -118,8 +118,6 @@ class DrawnScore(BaseModel):
         rows: The rows that could be drawn.
         drawn: The rows that were drawn.
         without_response: The rows that could not be drawn, because they have no response.
-        least: The least probability.
-        greatest: The greatest.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -128,8 +126,6 @@ class DrawnScore(BaseModel):
     rows: int
     drawn: int
     without_response: int
-    least: float
-    greatest: float
 
 
 class Draw(BaseModel):
@@ -237,10 +233,7 @@ class BlindSheet(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the number of rows drawn of each score."""
         draw = self.draw
-        rows = [
-            (each.score, *map(format_count, (each.rows, each.drawn)), format_range(each.least, each.greatest, digits=3))
-            for each in draw.scores
-        ]
+        rows = [(each.score, format_count(each.rows), format_count(each.drawn)) for each in draw.scores]
         how = (
             f"{DESIGNS_OF_DRAWS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
             f"evenhand.correct takes the labels with design={draw.corrected_as!r}, which goes with them."
@@ -249,7 +242,7 @@ class BlindSheet(PrintedTables):
         if lacking := sum(each.without_response for each in draw.scores):
             notes.append(f"{format_count(lacking, 'row')} without a response cannot be labelled, and none was drawn.")
         size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
-        headers = ("score", "rows", "drawn", "probability")
+        headers = ("score", "rows", "drawn")
         return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(notes), "draw"),)
 
 
@@ -362,14 +355,7 @@ def to_label(
             names = units[place][1].questions
             chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
         scores.append(
-            DrawnScore(
-                score=name,
-                rows=len(units),
-                drawn=len(places),
-                without_response=len(rows) - len(units),
-                least=float(shares.min()),
-                greatest=float(shares.max()),
-            )
+            DrawnScore(score=name, rows=len(units), drawn=len(places), without_response=len(rows) - len(units))
         )
     cards, criteria = _cards(results, texts, chosen, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
@@ -606,7 +592,6 @@ class SheetLabels(Labels, PrintedTables):
         return [
             {
                 **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
-                "criterion": self.draw.criteria[asked[each.name].criterion].name,
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,

@@ -334,7 +334,6 @@ class _GoldReader:
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
             name = self._question(instance, row, value, at)
-            self._check_about(row, at)
             annotator = str(field_or(row, read["annotator"], "") or "")
             yield Label(name, self._value(name, value, at), annotator, share)
 
@@ -346,38 +345,13 @@ class _GoldReader:
                     f"{where} has no column {name!r}. {did_you_mean(name, columns)} Name the column with the label, "
                     "label_field=…, and give a row for each label"
                 )
-        known = list(dict.fromkeys((*ROW_COLUMNS, *self.names, "system", "criterion", *read.values(), "design")))
+        known = list(dict.fromkeys((*ROW_COLUMNS, *self.names, *read.values(), "design")))
         for name in columns:
             if name not in known:
                 raise InvalidInputError(
                     f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
                     f"{did_you_mean(name, known)}"
                 )
-
-    def _check_about(self, row: Mapping[str, Any], where: str) -> None:
-        """Check the system and the criterion that a row of a table names, where questions are not named by them."""
-        for column, judged in self.judged.items():
-            given = row.get(column)
-            if (
-                column not in self.names
-                and not is_abstention(given)
-                and str(given) not in {*judged, *map(visible, judged)}
-            ):
-                known = f"judged was {' or '.join(map(repr, sorted(judged)))}" if judged else "the result knows none"
-                raise InvalidInputError(
-                    f"{where} names the {column} {given!r}, and {known}: give only the labels of what was judged; "
-                    "aggregated votes know the systems with group_fields='system'"
-                )
-
-    @cached_property
-    def judged(self) -> dict[str, set[str]]:
-        """The names of the systems, and of the criteria, rubrics and checklists, that the result knows."""
-        every = self.results.outcomes()
-        systems = {each.system for each in every} | set(self.results.parameters.get("groups", {}).get("system", ()))
-        criteria = {each.criterion for each in every} | {
-            self.results.criterion_of(cell).name for cell in self.cells.values()
-        }
-        return {"system": systems - {None, ""}, "criterion": criteria}
 
     def _row(self, given: object, rows: Mapping[str, int], where: str) -> int:
         """Find the row that an id names, or a number counted from 0."""
@@ -468,7 +442,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
         vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
         return cell._replace(votes=(vote,))
 
-    return results.remade(results.by_people(), map(voted, results.cells()))
+    return results.of_cells(results.analyse, results.by_people(), map(voted, results.cells()))
 
 
 def majority_labels(labels: Labels) -> dict[QuestionName, str | float | None]:

@@ -177,7 +177,7 @@ class Selection:
     @property
     def set_aside(self) -> bool:
         """Whether all votes were read, and the rule gives no share all the same."""
-        return not self.scored and Verdict(votes=self.votes).read
+        return not self.scored and Verdict(votes=self.votes).complete
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class Contest:
     @property
     def set_aside(self) -> bool:
         """Whether all its votes are scored, and it has no score all the same, since the orders disagree."""
-        return self.score is None and self.verdict.read
+        return self.score is None and self.verdict.complete
 
     @property
     def winner(self) -> str | None:

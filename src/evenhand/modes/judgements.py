@@ -586,7 +586,7 @@ def summarize_rubric(
     if len(clips) > 1:
         raise InvalidInputError(
             "the scores of some rubrics are clipped response by response and those of others at their mean only: judge "
-            "the rows with the one and with the other apart"
+            "the rows of each kind in a run of its own"
         )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
@@ -660,7 +660,7 @@ def summarize_criterion(
 
     Args:
         verdicts: One per response; columns have how much of the probability each rests on.
-        criterion: Theirs.
+        criterion: The criterion of the verdicts.
         expected: They are expected values (``scoring="expected"``).
         level: The level of the intervals.
 

@@ -97,7 +97,7 @@ class Subject:
 
     @property
     def responses(self) -> tuple[str, ...]:
-        """The texts that there are."""
+        """The texts, without those that are missing."""
         return tuple(text for text in self.texts.values() if text is not None)
 
     def remembered(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ _LEAD_IN = re.compile(
     r"(?:\s+is\s*[:：]?|\s*[:：=→]|\s*->|\s+[–—-](?=\s)|(?=\s*\Z))(?P<label>.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_QUOTES = re.compile(  # words by which the sentence around a tag gives it to somebody else, or to no one
+_QUOTES = re.compile(  # words by which the sentence around a tag attributes it to another, or denies it
     r"\b(?:says?|said|states?|stated|writes?|wrote|written|reads?|contains?|includes?|ends? (?:with|in)|closes? with|"
     r"begins? with|claims?|quot\w+|repeats?|prints?|outputs?|injec\w+|plant\w+|instruct\w*|ignor\w+|disregard\w*|"
     r"tells?|asks?|demands?|wants?|tries|attempt\w*|format|if|would|could|should|not|n't|instead of|rather than)\b",

@@ -231,7 +231,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
         yield from sorted(sentences, key=lambda sentence: sentence.startswith("No "))
         return
     for name, scores in _leading_scores(results).items():
-        known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
+        known = [each for each in sorted(scores, key=_rank) if each.bounds or each.estimate is not None]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]
         names = [f"{each}.difference" for each in (name, *OTHER_SCALES)]
         of = (*known[0].of, *known[1].of) if len(known) > 1 else ()
@@ -287,10 +287,7 @@ def _rank(score: Measure) -> float:
     """Return what scores are sorted by: the highest first, missing ones last."""
     if score.bounds is not None:
         return -(score.bounds.low + score.bounds.high) / 2
-    value = score.value
-    if isinstance(value, Missing):
-        return math.inf
-    return -float(value if isinstance(value, (int, float)) else value.estimate)
+    return math.inf if score.estimate is None else -score.estimate
 
 
 def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:

@@ -139,10 +139,7 @@ class Mark(NamedTuple):
     @property
     def estimate(self) -> float | None:
         """The number; None if there is none, and where bounds lead."""
-        value = self.finding.value
-        if self.finding.bounds is not None or isinstance(value, Missing):
-            return None
-        return float(value) if isinstance(value, (int, float)) else value.estimate
+        return self.finding.estimate if self.finding.bounds is None else None
 
     @property
     def span(self) -> tuple[float, float] | None:

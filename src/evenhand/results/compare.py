@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
-from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Measure, Reported, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
@@ -259,69 +258,40 @@ def compare(
     for key in dict.fromkeys([*first, *second]):
         named = tuple(str(value) for name, value in zip(by, key, strict=True) if name in groups)
         keys.setdefault(named, []).append(key)
-    held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
-    levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
-    values = {named: _scores([(first[key], second[key]) for key in own], columns[0]) for named, own in held.items()}
-    bounds = {named: _with_scores(_bounds(groups, named, units, ranges), values[named]) for named in held}
-    pairs = [_paired(values[named], levels[named], bounds[named]) for named in held]
+    score, selection = columns
+    parts, pairs = [], []
+    for named, own in keys.items():
+        held = [key for key in own if key in first and key in second]
+        level = level_over([clusters.get(first[key]["instance"]) for key in held])
+        given = [[row[score] for row in (second[key], first[key])] for key in held]
+        values = np.array(given, dtype=float).reshape(len(held), 2)  # of the other and of this one
+        low, high = _bounds(groups, named, units, ranges)
+        scored = values[~np.isnan(values)].tolist()
+        bounds = min([low, *scored]), max([high, *scored])  # a mode of one's own may score anything
+        one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # two missing scores are not a change
+        least, most = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
+        pairs.append(paired_differences(values, low=least, high=most, level=level, bounds=bounds)[0])
+        parts.append((named, len(own) - len(held), held, level, values, bounds))
     found = {}
-    for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
-        both = [(first[key][columns[1]], second[key][columns[1]]) for key in own]
+    for pair, (named, unmatched, held, level, values, bounds) in zip(over_one_family(pairs), parts, strict=True):
+        both = [(first[key][selection], second[key][selection]) for key in held]
         equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
-        (same,) = mean_intervals(equal, level=levels[named])
-        moved = values[named][:, 0] - values[named][:, 1]
+        (same,) = mean_intervals(equal, level=level)
+        moved = values[:, 0] - values[:, 1]
         found[named] = GroupDifference(
             difference=known(pair.difference, "no row has both scores"),
             p_value=known(pair.p_value, "no row has both scores"),
-            test=_test(pair, values[named], levels[named]),
+            test=_test(pair, values, level),
             higher=int((moved > 0).sum()),
             lower=int((moved < 0).sum()),
             same=known(same, "no row has both selections"),
             n_compared=pair.n_compared,
             n_set_aside=pair.n_set_aside,
-            n_unmatched=len(keys[named]) - len(own),
+            n_unmatched=unmatched,
             bounds=pair.unscored_bounds,
-            score_range=bounds[named],
+            score_range=bounds,
         )
     return RunComparison(groups, found, float(level_over(())))
-
-
-def at_places(rows: Iterable[Row], place: Mapping[int, int]) -> list[Row]:
-    """Return the rows of another result, each with the index that its row has in the first.
-
-    Args:
-        rows: The rows of the other result.
-        place: Index there -> index in the first.
-    """
-    return [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
-
-
-def verdict_changes(
-    pairs: Iterable[tuple[str, Mapping[str, str], QuestionAsked, QuestionAsked, float]],
-) -> tuple[tuple[VerdictChange, ...], int]:
-    """Return the verdicts that changed, and the number of verdicts that both results give.
-
-    Args:
-        pairs: Of each question that both hold: the id of its row, what else names it, what was selected in the first
-            result and in the second, and how wide the range of its scores is.
-    """
-    answered = [each for each in pairs if each[2].selected is not None and each[3].selected is not None]
-    found = [
-        VerdictChange(
-            row=row,
-            about=about,
-            before=str(one.selected),
-            after=str(other.selected),
-            score_before=one.score,
-            score_after=other.score,
-            name_before=one.name,
-            name_after=other.name,
-            size=None if one.score is None or other.score is None else abs(other.score - one.score) / width,
-        )
-        for row, about, one, other, width in answered
-        if one.selected != other.selected
-    ]
-    return tuple(sorted(found, key=lambda change: -(change.size or 0.0))), len(answered)
 
 
 def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> str:
@@ -349,20 +319,3 @@ def _bounds(
         )
     limits = [known for known in (each(about) for each in ranges) if known is not None] or [(0.0, 1.0)]
     return min(low for low, _ in limits), max(high for _, high in limits)
-
-
-def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
-    """Return shape (n rows, 2): the other's score and this one's, NaN if there is none."""
-    values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
-    return np.array(values, dtype=float).reshape(len(values), 2)
-
-
-def _with_scores(bounds: tuple[float, float], values: FloatArray) -> tuple[float, float]:
-    given = values[~np.isnan(values)].tolist()
-    return min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
-
-
-def _paired(values: FloatArray, level: IntervalLevel, bounds: tuple[float, float]) -> PairedDifference:
-    one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # what neither has says nothing of a change
-    low, high = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
-    return paired_differences(values, low=low, high=high, level=level, bounds=bounds)[0]

@@ -8,7 +8,6 @@ divided, unscored or extreme has no mean that describes a system.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -367,35 +366,9 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             raise InvalidInputError(f"there is no verdict and no row {key!r}. {did_you_mean(key, known)}")
         return RowView(named[0].row, tuple(named))
 
-    def filter(self, keep: Callable[[VerdictView], bool] | None = None, **about: object) -> VerdictList:
-        """Keep verdicts for which a function returns True, or whose attribute equals a value or one of a list.
-
-        Args:
-            keep: Called with a verdict, returns whether it stays.
-            **about: An attribute of :class:`~evenhand.results.looking.VerdictView` -> a value or several:
-                ``criterion="relevance"``, ``wrong=True``; ``row`` is an id, or an index where rows have none;
-                ``system`` is about any of the systems compared, ``judge`` about any vote.
-
-        Raises:
-            InvalidInputError: If a verdict has no such attribute.
-        """
-        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unscored", *_SEVERAL]
-        for name in about:
-            if name not in accepted:
-                raise InvalidInputError(f"a verdict has no {name!r}. {did_you_mean(name, accepted)}")
-        wanted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
-        if "row" in wanted:
-            wanted["row"] = [str(each) for each in wanted["row"]]
-
-        def stays(view: VerdictView) -> bool:
-            for name, values in wanted.items():
-                held = _SEVERAL[name](view) if name in _SEVERAL else [getattr(view, name)]
-                if not any(each in values for each in held):
-                    return False
-            return keep is None or keep(view)
-
-        what = [f"{name} {value!r}" for name, value in about.items()] + (["chosen by a function"] if keep else [])
-        return self._of(", ".join(what), lambda: filter(stays, self._stream()))
+    def filter(self, keep: Callable[[VerdictView], bool]) -> VerdictList:
+        """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
+        return self._of("chosen by a function", lambda: filter(keep, self._stream()))
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
         """Sort the verdicts, the greatest first; verdicts without such a number come last.
@@ -493,13 +466,6 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return str(self)
 
 
-_SEVERAL: Final[Mapping[str, Callable[[VerdictView], Iterable[object]]]] = {
-    "system": lambda view: view.systems,
-    "judge": lambda view: [vote.judge for vote in view.votes],
-}
-"""What :meth:`VerdictList.filter` accepts, and a verdict has several of."""
-
-
 def _selected(view: VerdictView) -> str:
     if view.na:
         return "does not apply"
@@ -521,7 +487,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class RowView:
-    """A row whole: what was shown, and every verdict with every vote, as a terminal, Markdown or a notebook shows it.
+    """A row whole: what was shown, and every verdict with every vote, as a terminal or a notebook shows it.
 
     ⟦ and ⟧ in a reply stand around the place where the verdict was read; a notebook highlights it.
 
@@ -542,12 +508,6 @@ class RowView:
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return lines of at most ``width`` cells; by default the width of the terminal."""
         return "\n".join(self._lines(width or terminal_width(), ("⟦", "⟧"))) + "\n"
-
-    def to_markdown(self) -> str:
-        """Return the same as a block of code."""
-        text = self.to_terminal(width=_PAGE_WIDTH)
-        fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
-        return f"{fence}text\n{text}{fence}\n"
 
     def to_html(self) -> str:
         """Return the same in a box of its own."""

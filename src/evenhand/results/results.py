@@ -21,7 +21,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
-from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
+from evenhand.results.compare import RunComparison, VerdictChange, compare
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import (
     CONFOUNDED,
@@ -102,10 +102,6 @@ class Results(PrintedTables):
     def _of(cls, analyse: type[Analysis], header: Mapping[str, Any], stored: Stored) -> Self:
         held = analyse.check(header, list(stored.abouts()))
         return cls(analyse, {name: held[name] for name in analyse.judged}, held["parameters"], stored)
-
-    def remade(self, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """Make a result of the same kind of other votes."""
-        return self.of_cells(self.analyse, header, cells)
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -462,32 +458,37 @@ class Results(PrintedTables):
             "units": (self.analysis.units, other.analysis.units),
             "ranges": (self.analysis.score_range, other.analysis.score_range),
         }
-        found = compare(
-            list(self.records()),
-            at_places(other.records(), place),
-            by=self.analyse.rows_by or self.analysis.names,
-            columns=self.analyse.compared,
-            **how,
+        others, other_items = (
+            [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
+            for rows in (other.records(), other.analysis.items())
         )
-        items, others = list(self.analysis.items()), at_places(other.analysis.items(), place)
-        if items and others:
-            by = ("instance", "system", "item")
-            found = replace(found, items=compare(items, others, by=by, columns=("score", "selected"), **how).groups)
+        by = self.analyse.rows_by or self.analysis.names
+        found = compare(list(self.records()), others, by=by, columns=self.analyse.compared, **how)
+        items = list(self.analysis.items())
+        if items and other_items:
+            named: dict[str, Any] = {"by": ("instance", "system", "item"), "columns": ("score", "selected")}
+            found = replace(found, items=compare(items, other_items, **named, **how).groups)
         before = self._asked_by_name({row: row for row in place.values()})
         after = other._asked_by_name(place)
-        changes, answered = verdict_changes(
-            (
-                self.analysis.row_name(name[0]),
-                dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
-                question,
-                after[name][0],
-                width,
+        pairs = [(name, *before[name], after[name][0]) for name in before if name in after]
+        changes = [
+            VerdictChange(
+                row=self.analysis.row_name(name[0]),
+                about=dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
+                before=str(one.selected),
+                after=str(two.selected),
+                score_before=one.score,
+                score_after=two.score,
+                name_before=one.name,
+                name_after=two.name,
+                size=None if one.score is None or two.score is None else abs(two.score - one.score) / width,
             )
-            for name, (question, width) in before.items()
-            if name in after
-        )
+            for name, one, width, two in pairs
+            if one.selected != two.selected
+        ]
+        changes.sort(key=lambda change: -(change.size or 0.0))
         notes, changed = self._notes_on(other, place)
-        return replace(found, notes=notes, changed=changed, changes=changes, n_questions=answered)
+        return replace(found, notes=notes, changed=changed, changes=tuple(changes), n_questions=len(pairs))
 
     def places_of(self, other: Results) -> dict[int, int]:
         """Return row of another result -> the row here that has its id, or else a number that no row here has.
@@ -569,7 +570,7 @@ class Results(PrintedTables):
             write_run(path, self.run_file)
         return run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
 
-    def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
+    def save(self, path: str | Path, *, leave_out: Collection[str] = (), first: int = 0) -> None:
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
@@ -580,20 +581,11 @@ class Results(PrintedTables):
             path: The file.
             leave_out: Parts of the votes that are long and that no score needs: ``prompts``, ``reasoning`` (the traces
                 of thinking models), ``logprobs`` (the tokens; probabilities stay).
+            first: For a part of a run: the index in the whole run of the row whose index is 0 here.
 
         Raises:
             InvalidInputError: If the path ends otherwise, or something else is to be left out.
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
-        """
-        self.save_part(path, 0, leave_out)
-
-    def save_part(self, path: str | Path, first: int, leave_out: Collection[str] = ()) -> None:
-        """Save some rows of a run.
-
-        Args:
-            path: The file.
-            first: The index in the whole run of the row whose index is 0 here.
-            leave_out: See :meth:`save`.
         """
         check_left_out(leave_out)
         header = {**({"first": first} if first else {}), "parameters": self.parameters}
@@ -604,10 +596,6 @@ class Results(PrintedTables):
         schema = self.stored.schema()
         rows = None if schema is None else len(self.stored)
         write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
-
-    def reopened(self, path: str | Path) -> Self:
-        """Read a result of the same kind from a file or a folder of parts."""
-        return self.load(path, {self.analyse.kind: self.analyse})
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:

@@ -50,8 +50,6 @@ PART: Final = "part-*.parquet"
 
 LAYOUT: Final = 2
 MOST_RESAMPLES: Final = 10**6
-MOST_DEPTH: Final = 64
-"""The deepest nesting of a header; a header that is written here has fewer than 10 levels."""
 ALWAYS_HELD: Final = 10**6
 """Rows that a file may have, however small it is; beyond, no more than it has bytes."""
 VOTE_BYTES: Final = 2000
@@ -282,7 +280,6 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         if header is None or saved_kind(header) is None:
             return None
         check_layout(path, "a saved result", header.get("layout"), LAYOUT)
-        _check_depth(header)
         checked = _Header.model_validate(header)
         size = path.stat().st_size
         if max(checked.rows, checked.parameters.n or 0) > max(ALWAYS_HELD, size):
@@ -292,16 +289,6 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")
-
-
-def _check_depth(value: Any) -> None:  # noqa: ANN401 - JSON
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > MOST_DEPTH:
-            raise ValueError(f"its header is nested deeper than {MOST_DEPTH} levels")
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [item for each in inner for item in each if isinstance(item, dict | list)]
 
 
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
