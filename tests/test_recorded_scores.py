@@ -159,7 +159,7 @@ def test_the_draws_of_a_real_judge_agree_as_often_as_counting_says():
             for place, score in enumerate(row["full"][0])
         ]
         verdicts.append(aggregate(votes, SCORES))
-    report = panel_report(verdicts, SCORES, planned_votes=8 * len(rows))
+    report = panel_report(verdicts, SCORES, samples=8)
     (judge,) = report.judges
     assert judge.same_option.estimate == pytest.approx(equal / pairs)
     assert (report.num_left_out, judge.first_two) == (0, False)

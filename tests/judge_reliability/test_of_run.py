@@ -25,5 +25,5 @@ def test_several_judges_or_draws_have_one():
     report = report_of_run(verdicts, MET, VoteRules(), samples=3, level=0.9, seed=4)
     assert (report.num_votes, report.num_planned, report.num_left_out) == (5, 6, 1)
     assert (report.level, report.seed) == (0.9, 4)
-    assert report == panel_report(verdicts, MET, planned_votes=6, level=0.9, seed=4)
+    assert report == panel_report(verdicts, MET, samples=3, level=0.9, seed=4)
     assert report_of_run([MISSING_RESPONSE], MET, VoteRules(), samples=3).num_planned == 0

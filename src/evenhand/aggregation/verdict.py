@@ -930,7 +930,7 @@ def aggregate(
     **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
 
-    **Draws that could stop early** give what they settled, and nothing that the stop would bias:
+    **Draws that could stop early** give what they settled, and no number that the stop would bias:
     :mod:`evenhand.aggregation.verdict` says which number is which. ``agreement`` is then that of the draws which are
     made regardless of the others, ``spread`` is missing, expected values are refused, and a verdict of draws that
     stopped before they settled the result of this criterion is unscored (``stopped_early``).

@@ -45,8 +45,6 @@ MOST_BY_JUDGE: Final = 4
 ENOUGH_DRAWS = 5
 """The number of draws from which on no caution is given."""
 
-NOT_PLANNED = Missing("the size of the full grid is not known")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
@@ -95,7 +93,7 @@ class PanelReport:
         num_instances: Verdicts in the input.
         num_judged: Those of them that have votes.
         num_votes: Draws made: votes recorded, except those that the budget kept from being asked for.
-        num_planned: Draws of the full grid, if its size is known.
+        num_planned: Draws of the full grid.
         num_left_out: num_planned - num_votes: what stopping early, and the budget, saved.
         agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
         percent_agreement: The share of agreeing pairs of judges.
@@ -117,8 +115,8 @@ class PanelReport:
     num_instances: int
     num_judged: int
     num_votes: int = measure("count")
-    num_planned: int | Missing = measure("count", name="num_votes_planned")
-    num_left_out: int | Missing = measure("count", name="num_votes_left_out")
+    num_planned: int = measure("count", name="num_votes_planned")
+    num_left_out: int = measure("count", name="num_votes_left_out")
     agreement: Interval | Missing = measure("share")
     percent_agreement: Interval | Missing = measure("share")
     alpha: Interval | Missing = measure("number", name="krippendorff_alpha")
@@ -155,7 +153,7 @@ def panel_report(
     criterion: Criterion,
     rules: VoteRules | None = None,
     *,
-    planned_votes: int | None = None,
+    samples: int = 1,
     reference: Sequence[float | None] | None = None,
     level: Level = 0.95,
     resamples: int = 1000,
@@ -180,7 +178,7 @@ def panel_report(
         verdicts: One per instance, each with all its votes.
         criterion: The criterion of the votes.
         rules: The rules that made the verdicts; None for the defaults.
-        planned_votes: Draws that the full grid has over all instances; None if nothing was left out on purpose.
+        samples: Draws of each prompt that the run was to make at most.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
         level: The level of the intervals.
@@ -188,8 +186,6 @@ def panel_report(
         seed: The seed of the draws.
 
     Raises:
-        InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
-            than planned.
         UnknownRuleError: As `evenhand.aggregation.verdict.aggregate`.
 
     Example:
@@ -226,15 +222,15 @@ def panel_report(
     effective = of_several(lambda: effective_judges(scores, right, **drawn))
     worth, correlation = effective or (effective, effective)
     asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
-    made = sum(asked)
+    made, planned = sum(asked), planned_votes(verdicts, samples)
     several = [verdict.agreement if n > 1 else None for verdict, n in zip(verdicts, asked, strict=True)]
     return PanelReport(
         criterion=criterion.name,
         num_instances=len(verdicts),
         num_judged=sum(bool(verdict.votes) for verdict in verdicts),
         num_votes=made,
-        num_planned=NOT_PLANNED if planned_votes is None else planned_votes,
-        num_left_out=NOT_PLANNED if planned_votes is None else planned_votes - made,
+        num_planned=planned,
+        num_left_out=planned - made,
         agreement=_mean(as_array(several), level, "no instance has two votes"),
         percent_agreement=of_several(lambda: percent_agreement(selections, level=level)),
         alpha=of_several(lambda: scale.alpha(selections, **drawn)),
@@ -386,8 +382,7 @@ def report_of_run(
     judges = {vote.judge_id for verdict in verdicts for vote in verdict.votes}
     if len(judges) < 2 and samples < 2:
         return None
-    planned = planned_votes(verdicts, samples)
-    return panel_report(verdicts, criterion, rules, reference=reference, planned_votes=planned, level=level, seed=seed)
+    return panel_report(verdicts, criterion, rules, samples=samples, reference=reference, level=level, seed=seed)
 
 
 def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
@@ -485,7 +480,7 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
         Column("effective judges" if on_errors else "effective votes", "effective_judges"),
     )
     notes = list(dict.fromkeys(note for _, report in reports for note in report.notes))
-    if left_out := sum(report.num_left_out or 0 for _, report in reports):
+    if left_out := sum(report.num_left_out for _, report in reports):
         made = sum(report.num_votes for _, report in reports)
         notes.append(f"Of the {made + left_out} draws of the full grid {left_out} were not made.")
     few = len(reports) <= MOST_BY_JUDGE
