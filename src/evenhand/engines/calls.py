@@ -409,7 +409,8 @@ class Calls:
             except BaseException:
                 await self._wind_up(grace)
                 raise
-            await self._wind_up(grace)
+            if self._pending:
+                await self._wind_up(grace)
 
     @property
     def failed(self) -> bool:
