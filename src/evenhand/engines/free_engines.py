@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from json.encoder import encode_basestring
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -174,10 +174,8 @@ class FreeEngine(Engine):
         """Return the reply to one request."""
         raise NotImplementedError
 
-    @property
-    def concurrency(self) -> int:
-        """The number of requests that may wait: few, since it answers at once."""
-        return 8
+    concurrency: ClassVar[int] = 8
+    """The number of requests that may wait: few, since it answers at once."""
 
     def to_judge(self) -> Self:
         """Return the engine itself."""

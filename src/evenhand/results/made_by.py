@@ -189,18 +189,6 @@ def notes_on_changes(
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
 
 
-JOBS: Final[Mapping[str, str]] = {
-    "aggregate_votes": "aggregate-votes",
-    "agreement": "agreement",
-    "checklist": "checklist",
-    "judge": "judge",
-    "read_replies": "read-replies",
-    "reliability": "reliability",
-    "run_mode": "judge",
-    "winrates": "winrates",
-}
-"""Function of Python -> what the shell and run files call it."""
-
 LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"
 """The name of the data that ship with evenhand, unless a file has this name."""
