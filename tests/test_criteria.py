@@ -102,7 +102,8 @@ def checklist_of(prerequisites):
 def test_prerequisites_name_other_items():
     assert checklist_of({"a": "", "b": "a", "c": "ab"}).items[2].prerequisites == ("a", "b")
     with pytest.raises(
-        InvalidCriterionError, match="the item 'b' of the checklist 'list' has the prerequisite 'z', which is no item's"
+        InvalidCriterionError,
+        match="the item 'b' of the checklist 'list' has the prerequisite 'z', which is not the name of an item",
     ):
         checklist_of({"a": "", "b": "z"})
 

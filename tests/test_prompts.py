@@ -219,7 +219,7 @@ def test_a_prompt_of_the_users_own_is_filled_fenced_and_told_how_to_reply(flow, 
 @pytest.mark.parametrize(
     ("prompt", "sheet", "message"),
     [
-        ("{{ response }} {{ sytem }}", False, "names 'sytem', with which it is not filled"),
+        ("{{ response }} {{ sytem }}", False, "names 'sytem', which is not one of its placeholders"),
         ("{{ response }} {% if %}", False, "is not a valid template: line 1"),
         ("Judge well.", False, "neither the name of a prompt nor a text with placeholders"),
         ("{{ options }}", False, r"does not name \{\{ response \}\}"),

@@ -43,8 +43,11 @@ def test_a_prompt_for_one_item():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{target} {qeustion}", "the prompt names {qeustion}, with which it is not filled. Did you mean 'question'?"),
-        ("{target} {checklist}", "the prompt names 'items', with which it is not filled"),
+        (
+            "{target} {qeustion}",
+            "the prompt names {qeustion}, which is not one of its placeholders. Did you mean 'question'?",
+        ),
+        ("{target} {checklist}", "the prompt names 'items', which is not one of its placeholders"),
     ],
 )
 def test_what_it_is_not_filled_with_is_refused(text, message):

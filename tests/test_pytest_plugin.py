@@ -150,12 +150,6 @@ def test_the_worst_verdicts_are_the_highest_where_a_score_must_be_small(mixed, a
     assert re.findall(r"answer number (\d)$", str(failed.value), re.MULTILINE) == list(worst)
 
 
-def test_what_changed_between_two_runs_is_asserted_too(mixed):
-    assert_judged(mixed.compare(mixed), "is_it_rude.change == 0")
-    with pytest.raises(AssertionError, match=r"is_it_rude\.change >= 0\.1 does not hold"):
-        assert_judged(mixed.compare(mixed), "is_it_rude.change >= 0.1")
-
-
 class Judge:
     """A judge of one response: a score by its length, and none where there is no text."""
 

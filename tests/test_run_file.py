@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import evenhand
 import evenhand.demo
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
-from evenhand.results import made_by
 from evenhand.results.made_by import absolute, relative, run_yaml
 from evenhand.run_files import JOBS, PREFIX, TEMPLATES, RunFile, schema, template
 from tests.support.rows import write_rows
@@ -279,7 +279,8 @@ def test_the_schema_refuses_what_the_reader_refuses():
 
 
 def test_every_job_is_that_of_a_function():
-    assert {job.function: verb for verb, job in JOBS.items()} | {"run_mode": "judge"} == made_by.JOBS
+    assert {job.function for job in JOBS.values()} == FUNCTIONS.keys() - {"run_mode", "grade_scores"}
+    assert all(verb == job.function.replace("_", "-") for verb, job in JOBS.items())
 
 
 LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "other") for row in ROWS]

@@ -24,7 +24,7 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.reliability_report import report_reliability
-from evenhand.results.made_by import JOBS, run_record
+from evenhand.results.made_by import run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import FunctionCall, judge_stream
 from evenhand.votes import Vote
@@ -89,8 +89,9 @@ def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
 def record_of(name: str, data: object, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call of a function as its result keeps it, so that it can be run again."""
     fields = FUNCTIONS[name].arguments.model_fields
-    said = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
-    return run_record(JOBS.get(name, name), {**({} if data is None else {"data": data}), **said})
+    kept = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
+    verb = "judge" if name == "run_mode" else name.replace("_", "-")
+    return run_record(verb, {**({} if data is None else {"data": data}), **kept})
 
 
 def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - as above
@@ -99,7 +100,7 @@ def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -
         split = job.options.split
         return judge_stream(job, row_batches(data, split), count=rows_known(data, split), record=record)
     result = job.function(data, job.options)
-    kept = record is not None and job.name in JOBS and isinstance(result, Results)
+    kept = record is not None and job.name != "grade_scores" and isinstance(result, Results)  # which has no verb
     return replace(result, run_file=record) if kept else result
 
 

@@ -181,7 +181,7 @@ class Criterion(FrozenModel):
             if folded in seen:
                 raise InvalidCriterionError(
                     f"the criterion {self.name!r} has the option label {option.label!r} twice "
-                    f"(as {seen[folded]!r}; case and spaces do not tell labels apart): rename one"
+                    f"(as {seen[folded]!r}; case and spaces do not distinguish labels): rename one"
                 )
             seen[folded] = option.label
         scored = [option for option in self.options if not option.na]
@@ -369,7 +369,7 @@ class Rubric(FrozenModel):
             if section.within not in known:
                 raise InvalidCriterionError(
                     f"the section {section.name!r} of the rubric {self.name!r} lies within {section.within!r}, which "
-                    f"is no section before it. {did_you_mean(section.within, sorted(known - {''}))}"
+                    f"is not a section before it. {did_you_mean(section.within, sorted(known - {''}))}"
                 )
             known.add(section.name)
         for criterion in self.criteria:
@@ -468,7 +468,7 @@ class Checklist(FrozenModel):
                 if needed not in names:
                     raise InvalidCriterionError(
                         f"the item {item.name!r} of the checklist {self.name!r} has the prerequisite {needed!r}, which "
-                        f"is no item's name; name other items of the checklist. {did_you_mean(needed, names)}"
+                        f"is not the name of an item; name other items of the checklist. {did_you_mean(needed, names)}"
                     )
         try:
             TopologicalSorter({item.name: item.prerequisites for item in self.items}).prepare()

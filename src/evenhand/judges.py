@@ -202,8 +202,8 @@ class Judge:
         result: Result = _verdict_of(*found) if isinstance(found, tuple) else found
         if self._strict and result.unscored_reason not in {None, "no_value"}:
             errors = dict.fromkeys(vote.error for row in votes for vote in row if vote.error)
-            told = "; ".join(errors) or "strict=False returns such results"
-            raise UnscoredError(f"{self.name!r} has no score ({result.unscored_reason}): {told}", result)
+            why = "; ".join(errors) or "strict=False returns such results"
+            raise UnscoredError(f"{self.name!r} has no score ({result.unscored_reason}): {why}", result)
         return result
 
 

@@ -50,8 +50,11 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)  # it may be a key
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each option says its own type
+        numpy = sys.modules.get("numpy")  # where it was not imported, nothing is of its kinds
+        scalar: Any = () if numpy is None else numpy.generic
+        plain = {name: value.item() if isinstance(value, scalar) else value for name, value in given.items()}
         try:
-            super().__init__(**{name: _plain(value) for name, value in given.items()})
+            super().__init__(**{name: tuple(v) if isinstance(v, list) else v for name, v in plain.items()})
         except ValidationError as error:
             raise _refused(type(self), given, error) from error
 
@@ -141,14 +144,6 @@ def _refused(model: type[Options], given: Mapping[str, Any], error: ValidationEr
     if info is None:
         return unknown_option(name, model.model_fields)
     return InvalidInputError(refusal(name, given[name], info))
-
-
-def _plain(value: object) -> object:
-    """Return a value as Python and an immutable option have it: no NumPy scalar, no list."""
-    numpy = sys.modules.get("numpy")  # where it was not imported, nothing is of its kinds
-    if numpy is not None and isinstance(value, numpy.generic):
-        return value.item()
-    return tuple(value) if isinstance(value, list) else value
 
 
 def with_attributes(text: str | None, options: type[Options], left_out: Collection[str] = ()) -> str:
@@ -955,7 +950,7 @@ class ReliabilityArguments(AskingArguments, VoteArguments, RunOptions):
     systems: tuple[str, ...] | None = SYSTEMS
     gold_fields: str | Mapping[str, str] | None = option(
         None,
-        "Criterion name -> column with what a person said: a label (``{system}`` stands for the response column), or a "
+        "Criterion name -> column with a person's answer: a label (``{system}`` stands for the response column), or a "
         "preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column alone where "
         "there is one criterion.",
     )

@@ -180,9 +180,9 @@ class Job(Checks):
         return str(cls.model_fields["job"].default)
 
     @classmethod
-    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+    def variant(cls, options: Mapping[str, Any]) -> type[Job]:
         """Return the model of a job that sets these options."""
-        del said
+        del options
         return cls
 
     @classmethod
@@ -192,14 +192,14 @@ class Job(Checks):
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
         """
-        held, said = {} if file is None else file.options_of(cls), dict(call)
+        held, given = {} if file is None else file.options_of(cls), dict(call)
         for layer in (_environment(cls), held):
-            taken = {name for group in cls.one_of if said.keys() & {*group} for name in group}
-            said = {**{name: value for name, value in layer.items() if name not in taken}, **said}
+            taken = {name for group in cls.one_of if given.keys() & {*group} for name in group}
+            given = {**{name: value for name, value in layer.items() if name not in taken}, **given}
         if file is not None:
-            file.check_complete(said)
+            file.check_complete(given)
         try:
-            return cls.variant(said)(**said)
+            return cls.variant(given)(**given)
         except InvalidInputError as error:
             cause = error.__cause__
             refused = cause.errors()[0]["loc"] if isinstance(cause, ValidationError) else ()
@@ -266,9 +266,9 @@ class JudgeJob(JudgeArguments, AskingJob):
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
 
     @classmethod
-    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+    def variant(cls, options: Mapping[str, Any]) -> type[Job]:
         """Return the job of a mode if one is given."""
-        return ModeJob if said.get("mode") is not None else cls
+        return ModeJob if options.get("mode") is not None else cls
 
 
 class ModeJob(RunModeArguments, AskingJob):
@@ -414,8 +414,8 @@ class RunFile:
         """
         named = self.options.get("job")
         if not isinstance(named, str) or named not in JOBS:
-            said = f"{self.name} has no job" if named is None else f"{self.name}: job is {named!r}"
-            raise InvalidInputError(f"{said}. {did_you_mean(str(named), JOBS)}")
+            problem = f"{self.name} has no job" if named is None else f"{self.name}: job is {named!r}"
+            raise InvalidInputError(f"{problem}. {did_you_mean(str(named), JOBS)}")
         return JOBS[named]
 
     def options_of(self, model: type[Job]) -> dict[str, Any]:
@@ -436,10 +436,10 @@ class RunFile:
                 raise InvalidInputError(f"{self.name}: {name} is not an option. {did_you_mean(name, known)}")
         return found
 
-    def check_complete(self, said: Mapping[str, Any]) -> None:
+    def check_complete(self, given: Mapping[str, Any]) -> None:
         """Check that everything is given that a saved result could not say of its run."""
         for name in self.left_out:
-            if name not in said:
+            if name not in given:
                 raise InvalidInputError(
                     f"{self.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
                     f"give {name}"

@@ -253,7 +253,8 @@ def vote_measures(
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
     positional_bias, agreement, *means = ratio_intervals(sums[:, :-2], counts[:, :-2], level=level)
     (spread,) = ratio_intervals(sums[:, -2:-1], counts[:, -2:-1], level=level, bounds=(0.0, width / 2))
-    deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level)
+    redrawn = counts[:, -1].any()
+    deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level) if redrawn else None
     measures = {
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
         "agreement": known(

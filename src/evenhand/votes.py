@@ -181,7 +181,7 @@ NOTHING_USED = Usage()
 class TokenLogprob(FrozenValue):
     """One generated token with its log-probability, and the likeliest tokens at its place.
 
-    A log-probability is None if the server sent none, or what is no number.
+    A log-probability is None if the server sent none, or something other than a number.
     """
 
     token: SoundText

@@ -117,7 +117,10 @@ def test_sections_with_weights_are_those_of_a_nested_rubric():
     ("sections", "message"),
     [
         ([{"name": "a", "weight": -1, "criteria": ["?"]}], "the section 'a' has the weight -1.0; it must be finite"),
-        ([{"name": "a", "weight": 1, "within": "b", "criteria": ["?"]}], "lies within 'b', which is no section before"),
+        (
+            [{"name": "a", "weight": 1, "within": "b", "criteria": ["?"]}],
+            "lies within 'b', which is not a section before",
+        ),
         ([{"name": "a", "weight": 1, "criteria": [{"requirement": "?", "weight": -2}]}], "so that weights are >= 0"),
         ([{"name": "a", "weight": 1, "criteria": ["?"]}] * 2, "has these names more than once"),
         ([{"name": "a", "weight": 1, "sections": 5}], "the section 'a' of the file has the sections 5; give a list"),

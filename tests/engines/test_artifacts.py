@@ -100,4 +100,4 @@ def test_a_key_is_in_no_artifact_file_and_no_result(engine_at, monkeypatch, tmp_
 )
 def test_the_label_stands_once_in_a_score_name(engine, name):
     metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
-    assert metric.evaluator() == name
+    assert metric.panel()[1] == name

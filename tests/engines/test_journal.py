@@ -18,8 +18,7 @@ from evenhand.engines.journal import (
 )
 from evenhand.errors import JournalError
 from evenhand.votes import Completion, TokenLogprob
-from tests.support.asking import ask, request
-from tests.support.judges import ScriptedJudge
+from tests.support.asking import request
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})
 FULL = Completion(
@@ -174,16 +173,6 @@ def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place
     with Journal(path) as journal:
         assert (journal.get(key_of(asked)).text, journal.get(key_of(other)).text) == ("asked again", FULL.text)
         assert journal.count() == 2
-
-
-def test_a_run_asks_again_for_what_it_cannot_read(path):
-    judge = ScriptedJudge(["Good", "Fine"])
-    for expected in ("Good", "Fine", "Fine"):
-        with Journal(path) as journal:
-            assert ask(judge, journal=journal).text == expected
-        if expected == "Good":
-            spoil(path, "{}")
-    assert len(judge.requests) == 2
 
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import time
 from collections import Counter
 
 import pytest
@@ -11,14 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
 from evenhand.engines.limits import Gate, Pace
 from evenhand.errors import (
-    BudgetExhaustedError,
     ConnectionLostError,
-    EngineError,
     ServerAwayError,
     TransientEngineError,
     UnreachableError,
@@ -329,23 +324,3 @@ def test_where_nobody_listens_that_is_told_at_once_with_the_address():
         assert {outcome.cause for outcome in outcomes} == {"unreachable"}
         assert address.split("/")[2] in str(outcomes[0])
         assert "patience=600" in str(outcomes[0])
-
-
-def test_an_interrupt_ends_the_waiting_at_once():
-    with JudgeServer() as server:
-        base_url = server.base_url
-    budget, judge = Budget(), http_judge(base_url, patience=600)
-
-    async def run():
-        calls = Calls(judge, None, budget)
-        async with calls.running():
-            asked = [asyncio.create_task(calls.complete(request(f"judge {number}"))) for number in range(20)]
-            await asyncio.sleep(0.5)
-            budget.stop()
-            return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 10)
-
-    started = time.monotonic()
-    outcomes = asyncio.run(run())
-    assert time.monotonic() - started < 30
-    assert {type(outcome) for outcome in outcomes} <= {BudgetExhaustedError, EngineError, ConnectionLostError}
-    assert BudgetExhaustedError in {type(outcome) for outcome in outcomes}

@@ -65,7 +65,7 @@ def test_two_responses_follow_bradley_terry_with_an_order_effect():
     assert engine.choice_probabilities(question, (0, 1)) == pytest.approx([sigmoid(1.5), 1 - sigmoid(1.5)])
     assert engine.choice_probabilities(question, (1, 0)) == pytest.approx([1 - sigmoid(0.1), sigmoid(0.1)])
     assert engine.expected_value(question, BOTH) == pytest.approx((sigmoid(1.5) + 1 - sigmoid(0.1)) / 2)
-    assert engine.true_value(question) == pytest.approx(sigmoid(0.7))
+    assert engine.changed(position_preference=0.0).expected_value(question, BOTH) == pytest.approx(sigmoid(0.7))
 
 
 def test_ties_follow_davidson():

@@ -107,16 +107,6 @@ def test_a_rejected_row_ends_the_run_only_where_no_failure_is_tolerated():
     assert server.seen == UNDISTURBED - 1
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_what_no_request_can_mend_stops_all_of_them_at_once(status):
-    with (
-        JudgeServer(reply=reply, faults=[Fault("status", status=status)]) as server,
-        pytest.raises(TooManyFailuresError, match=f"5 of 5 votes failed.*5 × http_{status}"),
-    ):
-        assess(server, max_failure_rate=0.2, max_in_flight=1, max_retries=5)
-    assert server.seen == 1
-
-
 def test_a_key_that_expires_does_not_lose_what_was_judged(tmp_path):
     """The first three rows are judged; then the server answers 401; the second run pays for the other two."""
     journal = tmp_path / "journal.sqlite3"

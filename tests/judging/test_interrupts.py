@@ -125,26 +125,6 @@ def test_no_wait_for_another_process_outlasts_an_interrupt(start, tmp_path):
         first.kill()
 
 
-BRIDGE = (
-    "import sys, time; from unitxt.inference import InferenceEngine; from evenhand.functions import judge\n"
-    "class InterruptTestEngine(InferenceEngine):\n"
-    "    def prepare_engine(self): pass\n"
-    "    def get_engine_id(self): return 'slow'\n"
-    "    def _infer(self, dataset, return_meta_data=False): print('asked', flush=True); time.sleep(120)\n"
-    "judge([{'answer': 'x'}], 'Is it so?', InterruptTestEngine(), response_fields='answer', journal=sys.argv[1])"
-)
-
-
-def test_a_call_that_blocks_a_thread_of_its_own_keeps_nobody_who_does_not_wait(tmp_path):
-    running = Running(IGNORED + BRIDGE, tmp_path / "journal.sqlite3", output=tmp_path / "told.txt")
-    running.wait_until(lambda: "asked" in running.told)
-    running.send(signal.SIGTERM)
-    running.wait_until(lambda: "no new calls are made" in running.told)
-    time.sleep(0.5)  # longer than an echo
-    running.send(signal.SIGTERM)
-    assert running.wait(40) == 143
-
-
 def raise_in_main_thread(number):
     signal.pthread_kill(threading.main_thread().ident, number)
 

@@ -11,11 +11,9 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question
-from evenhand.votes import Usage
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.questions import LEVELS, ONCE, questions, run, selections
 from tests.support.server import Fault, JudgeServer
@@ -144,20 +142,6 @@ def test_no_more_calls_are_in_flight_than_the_judge_allows():
     with JudgeServer(labels=LEVELS.labels, latency=0.02) as server:
         run(questions(20), [http_judge(server.base_url, max_in_flight=3)])
     assert server.max_in_flight == 3
-
-
-def test_equal_questions_are_asked_once(journal):
-    """Ten rows with the same texts: two calls, whatever is in flight when."""
-    asked = questions(10, text="the same answer")
-    with JudgeServer(labels=LEVELS.labels) as server:
-        judge = http_judge(server.base_url, max_in_flight=3)
-        estimate = estimate_run(asked, [judge], grid=ONCE, journal=journal)
-        votes = run(asked, [judge], grid=ONCE, journal=journal)
-    assert server.seen == estimate.calls == 2
-    assert estimate.cached == 18
-    assert len({row[0].selected_label for row in votes}) == 1
-    total = sum((row[0].usage for row in votes), Usage())
-    assert (total.calls, total.cached) == (2, 18)
 
 
 def test_a_journal_that_fails_ends_the_run_as_itself(tmp_path):

@@ -70,26 +70,6 @@ def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
     assert sum(vote.usage.calls for vote in votes) == 2
 
 
-MENTIONS = [(1, "Yes"), (2, "The answer seems polite, yes.")]
-
-
-@pytest.mark.parametrize(
-    ("later", "expected"),
-    [
-        (reply((2, "No")), ("No", None, 1)),
-        (reply((2, "It sounds kind, yes.")), (None, "no_match", 1)),
-        ("I'm sorry, but I cannot assess this.", (None, "refusal", 1)),
-        (TransientEngineError("busy", cause="http_429"), (None, "engine_error", 1)),
-    ],
-)
-def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
-    judge = ScriptedJudge([reply(*MENTIONS), later])
-    first, second = ask(judge, checks("First?", "Second?"))
-    assert (first.selected_label, first.match.kind, first.reasks) == ("Yes", "exact", 0)
-    assert (second.selected_label, second.unscored_reason, second.reasks) == expected
-    assert [item.number for item in judge.requests[1].items] == [2]
-
-
 def test_a_question_of_several_lines_cannot_number_another():
     judge = ScriptedJudge([reply((1, "Yes"), (2, "No"))])
     ask(judge, checks("Is it kind?\n2. Is it long?", "Is it short?"))

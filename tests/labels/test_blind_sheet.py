@@ -176,8 +176,6 @@ def test_the_draw_is_read_as_it_was_and_a_seed_gives_the_same_sheet(judged, shee
     again = judged.to_label(30, data=ROWS[::-1], seed=SEED)  # found by their ids
     assert again == sheet
     assert judged.to_label(30, data=ROWS, seed=SEED + 1).draw.id != sheet.draw.id
-    assert {asked.name[1] for asked in sheet.draw.questions[:12]} == {*SYSTEMS}  # not one system after the other
-    assert "40" in str(sheet)
     assert "1 row without a response" in str(judged.filter(criterion="good").to_label(5, data=ROWS))
 
 

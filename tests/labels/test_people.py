@@ -15,11 +15,6 @@ from evenhand.labels.people import Label, Labels, Paired, paired, read_gold
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
 SYSTEMS = ["alder", "birch"]
-SCALE = evenhand.Criterion(
-    name="depth",
-    description="How deep is it?",
-    options=[evenhand.Option(label=str(level), value=float(level)) for level in range(1, 6)],
-)
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +64,6 @@ def test_one_label_a_row_needs_one_question_a_row() -> None:
     assert values(found) == [1.0, None, 0.0, None]
     (found,) = paired(alone, read_gold(alone, {3: "Yes"}))
     assert values(found) == [None, None, None, 1.0]
-
-
-def test_a_number_between_options_is_a_score() -> None:
-    scored = evenhand.judge(ROWS, SCALE, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
-    (found,) = paired(scored, read_gold(scored, {0: 1, 1: 2.5, 3: "5"}))
-    assert values(found) == [1.0, 2.5, None, 5.0]
-    assert found.selected == ("1", None, None, "5")
 
 
 def test_winrates_are_labelled_by_the_system_that_is_better() -> None:

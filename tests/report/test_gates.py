@@ -15,7 +15,6 @@ from evenhand.numbers import Missing
 from evenhand.report import gates
 from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Measure, UnscoredCounts
-from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.visible import visible_line
@@ -295,31 +294,11 @@ def test_junit_has_a_case_for_each_condition(summarized):
     assert {each.get("name"): each.get("value") for each in suite.iter("property")}["judges"] == "scripted"
 
 
-class Results(PrintedTables):
-    """A result whose names are what a test says."""
-
-    kind = "judgements"
-
-    def __init__(self, name):
-        self.name = name
-        self.parameters = {"judges": [], "n": 3}
-        self.fingerprint = SimpleNamespace()
-
-    def findings(self):
-        return (
-            Measure("unscored", (), 0.5, "share", 3),
-            Measure(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
-        )
-
-    def text_tables(self):
-        return ()
-
-
 @given(st.text(min_size=1, max_size=12))
 @settings(max_examples=25)
 @example("\ud800\ufffe\x00]]>%:,")
 def test_any_name_gives_xml_that_is_read_and_annotations_of_one_line(name):
-    results = Results(name)
+    results = results_of(Measure(name, (name,), interval(0.5, 0.4, 0.6), "score", 3))
     summary = Summary(results, check(results, [f"{name}[{name}].low >= 0.7"]))
     root = ElementTree.fromstring(summary.to_junit().encode())
     assert visible_line(name) in root.find("testsuite/testcase/failure").get("message")

@@ -235,7 +235,7 @@ def test_every_judge_metric_of_unitxts_catalog_is_built_by_ours():
     assert len(judges) >= 100
     for path, entry in judges.items():
         swapped = {**entry, "__type__": types[entry["__type__"]], "inference_engine": "engines.evenhand.baseline"}
-        assert Artifact.from_dict(swapped).evaluator(), path
+        assert Artifact.from_dict(swapped).panel()[1], path
 
 
 @pytest.mark.parametrize(

@@ -92,14 +92,14 @@ def _show_traceback(kind: type[BaseException], error: BaseException, trace: Trac
         sys.stderr.write(visible("".join(traceback.format_exception(kind, error, trace))))
 
 
-def say(*said: str | PrintedTables, saved: Path | None = None) -> None:
+def say(*texts: str | PrintedTables, saved: Path | None = None) -> None:
     """Print texts and tables.
 
     Raises:
         OutputError: If that is not possible; ``saved`` names the file that holds the result.
     """
     try:
-        for each in said:
+        for each in texts:
             print(visible(each) if isinstance(each, str) else each)
         sys.stdout.flush()
     except OSError as error:

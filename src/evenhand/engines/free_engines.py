@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from json.encoder import encode_basestring
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -174,10 +174,8 @@ class FreeEngine(Engine):
         """Return the reply to one request."""
         raise NotImplementedError
 
-    @property
-    def concurrency(self) -> int:
-        """The number of requests that may wait: few, since it answers at once."""
-        return 8
+    concurrency: ClassVar[int] = 8
+    """The number of requests that may wait: few, since it answers at once."""
 
     def to_judge(self) -> Self:
         """Return the engine itself."""
@@ -802,11 +800,6 @@ class SimulatedEngine(FreeEngine):
             )
         weights = np.array([option.value or 0.0 for option in question.criterion.options])
         return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
-
-    def true_value(self, question: Question) -> float:
-        """Return the expected value with the same qualities and tie parameter, without noise, error or preference."""
-        unbiased = SimulatedEngine(quality=self.truth, tie=self.tie)
-        return unbiased.expected_value(question, [tuple(range(question.places))])
 
     def quality_of(self, question: Question, index: int) -> float:
         """Return the latent quality of a response, by its index in the question's own order.

@@ -533,7 +533,7 @@ class JudgeMetric(RunFields):
                 )
         options_of_labels(self)
         mode = self.mode_of(self.known())
-        if self.asks:
+        if self.asks and self.prompt is not None:
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
     def known(self) -> Sequence[Any]:
@@ -570,30 +570,22 @@ class JudgeMetric(RunFields):
         given = given if self.model is None else with_model(given, self.model)
         return given if self.batch is None else list(with_batch(given, self.batch))
 
-    def evaluator(self, panel: Sequence[JudgeEngine] = ()) -> str:
-        """Return the judge's name in score names as unitxt builds it: evaluator's name (or engine's id) and label.
+    def panel(self) -> tuple[list[JudgeEngine], str]:
+        """Return the judges, and their name in score names as unitxt builds it: evaluator's name or id, and label.
 
-        Args:
-            panel: The judges, if they are built already.
-        """
-        names = []
-        for engine, judge in zip(self.engines(), panel or self.panel(), strict=True):
-            own = engine_id(judge.judge_id) if isinstance(engine, EngineArtifact) else judge.judge_id
-            label = f"_{engine.label}" if isinstance(engine, InferenceEngine) else ""
-            names.append((self.evaluator_name or own).lower() + label)
-        return "+".join(dict.fromkeys(names))
-
-    def panel(self) -> list[JudgeEngine]:
-        """Return the judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
-
-        If the metric names the class of the data itself, they are marked with it.
+        The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are; if the metric names the
+        class of the data itself, they are marked with it.
         """
         named: Union[str, Sequence[str], None] = self.data_classification
         marked = (named,) if isinstance(named, str) else tuple(named or ("public",))
-        return [
-            engine.to_judge() if isinstance(engine, EngineArtifact) else as_judge(engine, marked=marked)
-            for engine in self.engines()
-        ]
+        judges, names = [], []
+        for engine in self.engines():
+            ours = isinstance(engine, EngineArtifact)
+            judges.append(engine.to_judge() if ours else as_judge(engine, marked=marked))
+            own = engine_id(judges[-1].judge_id) if ours else judges[-1].judge_id
+            label = f"_{engine.label}" if isinstance(engine, InferenceEngine) else ""
+            names.append((self.evaluator_name or own).lower() + label)
+        return judges, "+".join(dict.fromkeys(names))
 
     def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: Maybe[int] = None) -> list[Criteria]:
         """Return one criteria artifact per row of task data: the metric's own, or the one that the row names.
@@ -773,8 +765,7 @@ class JudgeMetric(RunFields):
         judged_by, as_json = self.judged_by(rows)
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
-        panel = self.panel()
-        evaluator = self.evaluator(panel)
+        panel, evaluator = self.panel()
         mode = self.mode_of(distinct(about.judged for about in subjects), panel)
         for judge in panel:
             if isinstance(judge, UnitxtBridge):
@@ -800,8 +791,11 @@ class JudgeMetric(RunFields):
         )
         if labels is not None:
             check_labels(labels, self._run(planned), mode, subjects, gold, seed=self.seed)
-        results = mode.judge(subjects, panel)
-        judged = [replace(each, result=result) for each, result in zip(planned, results, strict=True)]
+        cast_votes = mode.ask(subjects, panel)
+        judged = [
+            replace(each, result=mode.result(each.about, votes))
+            for each, votes in zip(planned, cast_votes, strict=True)
+        ]
         limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
         votes = (vote for each in judged for cell in each.cells() for vote in cell.votes)
         spent = Spending.of(votes, limits) if limits else None

@@ -134,28 +134,24 @@ class DirectMode(Mode[Verdict]):
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
-        return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
+        criteria = [each.model_dump(mode="json") for each in judged]
+        return {"systems": [*systems], "criteria": criteria, "rubric": None}
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
+        units = {about.judged.units: about.judged.name for about in subjects}  # rows may bring criteria of their own
+        if len(units) > 1:
+            listed = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in units.items())
+            warnings.warn(
+                f"the scores of the rows' criteria have different ranges ({listed}), so that their mean has no unit: "
+                "give their options values of one range, or group the rows by their criteria",
+                DifferentRangesWarning,
+                stacklevel=2,
+            )
         ranges = [about.judged.score_range for about in subjects]
-        _warn_of_different_ranges([about.judged for about in subjects])
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
-
-
-def _warn_of_different_ranges(criteria: Sequence[Criterion]) -> None:
-    """Warn (:class:`DifferentRangesWarning`) where rows bring criteria of their own, in different units."""
-    ranges = {criterion.units: criterion.name for criterion in criteria}
-    if len(ranges) > 1:
-        listed = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in ranges.items())
-        warnings.warn(
-            f"the scores of the rows' criteria have different ranges ({listed}), so that their mean has no unit: give "
-            "their options values of one range, or group the rows by their criteria",
-            DifferentRangesWarning,
-            stacklevel=3,
-        )
 
 
 def judgement_about(about: Subject, criterion: str) -> dict[str, Any]:
@@ -590,7 +586,7 @@ def summarize_rubric(
     if len(clips) > 1:
         raise InvalidInputError(
             "the scores of some rubrics are clipped response by response and those of others at their mean only: judge "
-            "the rows with the one and with the other apart"
+            "the rows of each kind in a run of its own"
         )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
@@ -664,7 +660,7 @@ def summarize_criterion(
 
     Args:
         verdicts: One per response; columns have how much of the probability each rests on.
-        criterion: Theirs.
+        criterion: The criterion of the verdicts.
         expected: They are expected values (``scoring="expected"``).
         level: The level of the intervals.
 

@@ -97,7 +97,7 @@ class Subject:
 
     @property
     def responses(self) -> tuple[str, ...]:
-        """The texts that there are."""
+        """The texts, without those that are missing."""
         return tuple(text for text in self.texts.values() if text is not None)
 
     def remembered(self) -> dict[str, Any]:
@@ -325,11 +325,6 @@ class Mode(ABC, Generic[Result]):
         votes = iter(ask(flat, judges, self.options, self.flow))
         return [tuple(next(votes) for _ in questions) for questions in asked]
 
-    def asked(self, subjects: Sequence[Subject]) -> list[tuple[Flow, Question]]:
-        """Return the questions about the first subject that has any, and how they are asked."""
-        first = next(filter(None, map(self.questions, subjects)), ())
-        return [(self.flow, question) for question in first]
-
     def made_by(
         self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], others: Sequence[Mode[Any]] = ()
     ) -> dict[str, Any]:
@@ -340,7 +335,9 @@ class Mode(ABC, Generic[Result]):
             subjects: The subjects that are judged.
             others: Other modes that judge the same subjects for the same result.
         """
-        asked = [each for mode in (self, *others) for each in mode.asked(subjects)]
+        asked: list[tuple[Flow, Question]] = []
+        for mode in (self, *others):  # about the first subject that is asked about
+            asked += [(mode.flow, question) for question in next(filter(None, map(mode.questions, subjects)), ())]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
         shown = (

@@ -209,7 +209,7 @@ def own_template(text: str) -> str:
     unknown = sorted(names - _AUTOCHECKLIST.keys())
     if unknown:
         raise InvalidPromptError(
-            f"the prompt names {{{unknown[0]}}}, with which it is not filled. "
+            f"the prompt names {{{unknown[0]}}}, which is not one of its placeholders. "
             + did_you_mean(unknown[0], _AUTOCHECKLIST)
         )
     parts = []
@@ -257,8 +257,8 @@ def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None
     """Check the name of a prompt, or a user's own text, before anything is asked.
 
     Raises:
-        InvalidPromptError: If the prompt is for something else; or the text is no template, names what it is not
-            filled with, or leaves out what is judged.
+        InvalidPromptError: If the prompt is for something else; or the text is not a template, names another
+            placeholder, or leaves out what is judged.
     """
     if not is_prompt_name(prompt):
         _check_own_prompt(prompt, subject)
@@ -279,7 +279,8 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
     unknown = sorted(found - accepted)
     if unknown:
         raise InvalidPromptError(
-            f"the prompt names {unknown[0]!r}, with which it is not filled. {did_you_mean(unknown[0], accepted)}"
+            f"the prompt names {unknown[0]!r}, which is not one of its placeholders. "
+            + did_you_mean(unknown[0], accepted)
         )
     if not found:
         raise InvalidPromptError(

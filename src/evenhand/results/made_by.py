@@ -39,23 +39,9 @@ NOTHING: Final = "." * DIGITS
 """In place of a row without shown texts."""
 
 NOT_OPTIONS: Final = frozenset(
-    {
-        *(
-            "evenhand_version",
-            "judges",
-            "n",
-            "ids",
-            "groups",
-            "group_fields",
-            "fingerprint",
-            "include_prompts_in_result",
-        ),
-        *("response_fields", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
-        *LIMITS,
-        *(name for model in (IntervalOptions, Seeded) for name in model.model_fields),
-        *VoteFields.model_fields,
-        "id_field",
-    }
+    {"evenhand_version", "judges", "n", "ids", "groups", "group_fields", "fingerprint", "include_prompts_in_result"}
+    | {"response_fields", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples", "id_field"}
+    | {*LIMITS, *IntervalOptions.model_fields, *Seeded.model_fields, *VoteFields.model_fields}
 )
 """Parameters that say what was judged, how intervals are made or what was found, and not how judges are asked."""
 
@@ -202,18 +188,6 @@ def notes_on_changes(
         notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
 
-
-JOBS: Final[Mapping[str, str]] = {
-    "aggregate_votes": "aggregate-votes",
-    "agreement": "agreement",
-    "checklist": "checklist",
-    "judge": "judge",
-    "read_replies": "read-replies",
-    "reliability": "reliability",
-    "run_mode": "judge",
-    "winrates": "winrates",
-}
-"""Function of Python -> what the shell and run files call it."""
 
 LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"

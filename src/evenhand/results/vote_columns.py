@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import accumulate, chain, groupby
+from sys import intern
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
 
@@ -172,7 +173,7 @@ SHOWN: Final = (
     VoteField("reasks", "int64"),
     VoteField("match_kind", "string", "match.kind"),
     VoteField("reply", "string", "completion.text"),
-    VoteField("finish_reason", "string", "completion.finish_reason"),
+    VoteField("finish_reason", "string", "completion.finish_reason", read=intern),
     VoteField("calls", "int64", "usage.calls"),
     VoteField("prompt_tokens", "int64", "usage.prompt_tokens"),
     VoteField("completion_tokens", "int64", "usage.completion_tokens"),
@@ -183,7 +184,7 @@ SHOWN: Final = (
 
 FIELDS: Final = (
     *SHOWN,
-    VoteField("model", "string", "completion.model"),
+    VoteField("model", "string", "completion.model", read=intern),
     VoteField("reasoning", "string", "completion.reasoning"),
     VoteField("cached_calls", "int64", "usage.cached"),
     VoteField("requests", "int64", "usage.requests"),
@@ -421,14 +422,14 @@ def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = No
     for _, grouped in groupby(zip(rows, prompts, strict=True), key=lambda each: each[0][CELL]):
         held = list(grouped)
         votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
-        yield Cell({name: held[0][0][name] for name in own}, votes)
+        about = {name: intern(value) if isinstance(value := held[0][0][name], str) else value for name in own}
+        yield Cell(about, votes)
 
 
 REASONS: Final[tuple[UnscoredReason, ...]] = get_args(UnscoredReason)
 KINDS: Final[tuple[MatchKind, ...]] = get_args(MatchKind)
-NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
-
-_WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
+_NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
+_WITHOUT_REPLY: Final = np.array([*(reason in _NO_REPLY for reason in REASONS), False])  # the last is that of -1
 _USAGE: Final = {field.path[6:]: field.name for field in FIELDS if field.path[:6] == "usage." and field.type == "int64"}
 """Field of :class:`~evenhand.votes.Usage` -> its column."""
 _SENT: Final = [place for place, name in enumerate(_USAGE) if name in {"requests", "cached"}]
