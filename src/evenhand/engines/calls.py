@@ -417,12 +417,6 @@ class Calls:
         """Whether no further call can succeed: the engine has failed for good."""
         return self._fatal is not None
 
-    def journaled(self, request: Request) -> Completion | None:
-        """Return the journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
-        if not self.budgeted or self._writer is None:
-            return None
-        return self._writer.journal.get(request_key(self._identity, describe_request(request)))
-
     async def complete(self, request: Request, share: Share | None = None) -> Completion:
         """Return the reply to one request, with what this share of the budget holds, or else with what is free.
 

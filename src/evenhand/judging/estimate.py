@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
-from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls, check_classified
+from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
@@ -116,7 +115,7 @@ class _DryCalls:
     """Answers from the journal or with nothing, and counts the requests to a judge."""
 
     def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
-        self._judge, self._calls, self._asked = judge, Calls(judge, journal, Budget(max_calls=0)), asked
+        self._judge, self._journal, self._asked = judge, journal, asked
         identity = judge.identity()
         self._identity = None if identity is None else canonical_json(dict(identity))
         self.judge_id = judge.judge_id
@@ -138,11 +137,11 @@ class _DryCalls:
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply of the journal, or one that can be read."""
-        known = self._calls.journaled(request)
+        key = request_key(self._identity or "", describe_request(request))
+        known = None if self._journal is None or self._identity is None else self._journal.get(key)
         if known is not None:
             self._cached += 1
             return known
-        key = request_key(self._identity or "", describe_request(request))
         if request.items:
             answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
             text = json.dumps({"answers": answers})
