@@ -361,25 +361,22 @@ def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     Its number is the mean of the judges that chose it: the option's own value, unless a judge's orders disagreed and
     were averaged, or judges took a side at different grades.
     """
-
-    def group_of(choice: Choice) -> int:
-        return levels.side(levels.value_of(choice)) if levels.pairwise else choice.option
-
+    groups = [levels.side(levels.value_of(choice)) if levels.pairwise else choice.option for choice, _ in ballots]
     weights: defaultdict[int, list[float]] = defaultdict(list)
-    for choice, weight in ballots:
-        weights[group_of(choice)].append(weight)
+    for group, ballot in zip(groups, ballots, strict=True):
+        weights[group].append(ballot.weight)
     totals = {group: math.fsum(parts) for group, parts in weights.items()}
     most = max(totals.values()) * (1 - TOLERANCE)
     leaders = [group for group, total in totals.items() if total >= most]
     if levels.pairwise and len(leaders) > 1:
         return levels.tie
     leader = leaders[0] if levels.pairwise else levels.worst(leaders)
-    return _mean_choice([ballot for ballot in ballots if group_of(ballot.choice) == leader], levels)
+    return _mean_choice([ballot for group, ballot in zip(groups, ballots, strict=True) if group == leader], levels)
 
 
 def _mean_choice(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     """Return the option that all ballots chose, else the one nearest to their mean, with that mean."""
-    if levels.values[ballots[0].choice.option] is None and ballots[0].choice.value is None:
+    if len({ballot.choice for ballot in ballots}) == 1:
         return ballots[0].choice
     weights = [ballot.weight for ballot in ballots]
     return _snapped(ballots, average_of([levels.value_of(ballot.choice) for ballot in ballots], weights), levels)
@@ -1033,7 +1030,7 @@ def _collapse(
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
     ]
     if ballots:
-        asked = len({vote.judge_id for vote in votes if vote.asked})
+        asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
         index, number = panel_choice(ballots, rule, levels, asked)
         unnamed = index == UNNAMED_TIE
         na = not unnamed and levels.na[index]
