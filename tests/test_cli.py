@@ -349,7 +349,6 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
         ("judge", ["--label-fields", "level"], "give a mapping from the name of a criterion to a column"),
         ("judge", ["--out", "out.csv"], "a result is saved as Parquet (.parquet), or exported as JSON lines (.jsonl)"),
         ("judge", ["--split", "test"], "without splits"),
-        ("judge", ["--mode", "../x:y"], "--mode is '../x:y', which cannot be imported"),
         (
             "winrates",
             ["--systems-field", "question", "--response-fields", "answer"],
@@ -365,8 +364,7 @@ def test_bad_input_is_one_message_and_exit_code_2_before_the_first_call(verb, ar
     judged = {"judge": RELEVANCE, "checklist": ["--checklist", "checklists.evenhand.summary"]}.get(verb, QUALITY)
     given = dict(zip(judged[::2], judged[1::2], strict=True)) | {"--engine": "engines.evenhand.baseline"}
     given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
-    with_mode = [] if "--mode" not in given else ["--criteria"]
-    flags = [part for name, value in given.items() if name not in with_mode for part in (name, value)]
+    flags = [part for pair in given.items() for part in pair]
     flags += [] if "--response-fields" in given else BOTH
     assert main([verb, rows, *flags, "--no-progress"]) == 2
     said = capsys.readouterr()

@@ -476,10 +476,12 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
     @field_validator("journal")
     @classmethod
     def _names_a_file(cls, journal: str | Path | None) -> str | Path | None:
-        if journal is not None and (not str(journal).strip() or "\0" in str(journal)):
+        if journal in {None, "default"}:
+            return journal
+        if not str(journal).strip() or "\0" in str(journal):
             raise ValueError
         try:
-            folder = journal is not None and expanded(journal).is_dir()
+            folder = expanded(str(journal)).is_dir()
         except OSError as error:
             raise InvalidInputError(f"journal is {str(journal)!r}, which names no file ({error.strerror})") from error
         if folder:

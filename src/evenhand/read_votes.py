@@ -369,23 +369,21 @@ class RecordedVotes:
             **parameters_of(options, VoteRules.from_parameters(dict(options)), None),
         }
 
-    def read(self, reader: LabelReader, votes: Sequence[int] | None = None) -> list[Selected]:
+    def read(self, reader_of: Callable[[RecordedVote], LabelReader]) -> list[Selected]:
         """Return the option that each vote selects; the numbers of one column are of one kind.
 
         Args:
-            reader: The reader of the options that were offered.
-            votes: The places of the votes that are read; all by default.
+            reader_of: The reader of the options that were offered to a vote.
         """
-        columns: dict[str, list[int]] = {}
-        places = range(len(self.votes)) if votes is None else votes
+        columns: dict[tuple[str, int], list[int]] = {}
         long = self.column("judge_field") is not None
-        for place in places:
-            columns.setdefault("" if long else self.votes[place].judge, []).append(place)
+        for place, vote in enumerate(self.votes):
+            columns.setdefault(("" if long else vote.judge, id(reader_of(vote))), []).append(place)
         found: dict[int, Selected] = {}
         for own in columns.values():
-            cells = [self.votes[place].cell for place in own]
+            reader, cells = reader_of(self.votes[own[0]]), [self.votes[place].cell for place in own]
             found |= zip(own, reader.read_most(cells, lambda at, own=own: self.votes[own[at]].who), strict=True)  # type: ignore[misc] # bound
-        return [found[place] for place in places]
+        return [found[place] for place in range(len(self.votes))]
 
     def cast(
         self,
@@ -557,21 +555,20 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
         criterion: The criterion of the options offered.
         labels: The criterion was given, so that votes may be its labels and values, as the judge saw them.
     """
-    by_side: dict[float, int] = {}
-    for index, option in enumerate(criterion.options):
-        for side in (0.5,) if is_graded(criterion) else (1.0, 0.5, 0.0):
-            if option.value is not None and abs(option.value - side) < _TOLERANCE:
-                by_side.setdefault(side, index)
-    numbers = [place for place, vote in enumerate(read.votes) if labels and number_of(vote.cell) is not None]
-    shown: dict[int, Selected] = dict(zip(numbers, read.read(LabelReader(criterion), numbers), strict=True))
+    by_side = {
+        side: index
+        for index, option in reversed(list(enumerate(criterion.options)))
+        for side in ((0.5,) if is_graded(criterion) else (1.0, 0.5, 0.0))
+        if option.value is not None and abs(option.value - side) < _TOLERANCE
+    }
     reader = LabelReader(criterion)
+    shown = read.read(lambda _: reader) if labels else [None] * len(read.votes)
     found: list[Selected] = []
-    for place, vote in enumerate(read.votes):
+    for vote, option_shown in zip(read.votes, shown, strict=True):
         pair = pairs[vote.number]
         if _says_nothing(vote.cell):
             found.append(None)
             continue
-        option_shown = shown.get(place, reader.places.get(fold_label(str(vote.cell))) if labels else None)
         options = set()
         if isinstance(option_shown, int):
             mirrored = pair.order == SWAPPED
@@ -590,7 +587,8 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
         refusal = pair.refusal(vote.cell, vote.who, options, criterion.labels)
         if options:
             raise InvalidInputError(refusal)
-        refusal = option_shown.refusal if isinstance(option_shown, OutOfScale) else refusal
+        if isinstance(option_shown, OutOfScale) and number_of(vote.cell) is not None:
+            refusal = option_shown.refusal
         found.append(OutOfScale(vote.who, as_text(vote.cell), refusal))
     return found
 
@@ -708,15 +706,9 @@ def _read_answers(
                 f"{did_you_mean(name, [each.name for each in checklist.items])}"
             )
     keys = [(read.instances[number], systems[number], by_text[name]) for number, name in enumerate(names)]
-    criteria = {each.name: each.as_criterion() for each in checklist.items}
-    by_item: dict[str, list[int]] = {name: [] for name in criteria}
-    for place, vote in enumerate(read.votes):
-        by_item[keys[vote.number][2]].append(place)
-    selected: dict[int, Selected] = {}
-    for name, own in by_item.items():
-        selected |= zip(own, read.read(LabelReader(criteria[name]), own), strict=True)
-    questions = [RecordedQuestion(key, criteria[key[2]], IN_ORDER) for key in keys]
-    cast = read.cast(questions, [selected[place] for place in range(len(read.votes))], mode.options.judge_weights)
+    readers = {each.name: LabelReader(each.as_criterion()) for each in checklist.items}
+    questions = [RecordedQuestion(key, readers[key[2]].criterion, IN_ORDER) for key in keys]
+    cast = read.cast(questions, read.read(lambda vote: readers[keys[vote.number][2]]), mode.options.judge_weights)
     judges: dict[tuple[Any, ...], dict[str, None]] = {}
     for key, votes in cast.items():
         judges.setdefault(key[:2], {}).update(dict.fromkeys(vote.judge_id for vote in votes))
@@ -919,7 +911,7 @@ def read_assessments(
         swapped, own = read.swapped() or [None] * len(read.rows), tuple(range(len(labels)))
         orders = [own[::-1] if other else own for other in swapped]
         questions = [RecordedQuestion(key, reader.criterion, order) for key, order in zip(keys, orders, strict=True)]
-        cast = read.cast(questions, read.read(reader), weights)
+        cast = read.cast(questions, read.read(lambda _: reader), weights)
 
     def label_of(cells: Sequence[object]) -> list[str | None]:
         given = reader.read_most(cells, lambda number: f"row {number}: the gold label in {gold!r} is")

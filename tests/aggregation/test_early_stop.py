@@ -10,7 +10,6 @@ from scipy import stats
 
 from evenhand.aggregation.verdict import (
     Levels,
-    Scoring,
     aggregate,
     draws_are_settled,
     is_certain,
@@ -172,7 +171,7 @@ def test_what_a_stop_would_bias_is_left_out_of_a_verdict():
     assert verdict.agreement == 0.5  # of the first two, not 3/4
     assert aggregate(draws([0, 1, 0, 0], criterion), criterion).agreement == 0.75
     with pytest.raises(InvalidInputError, match=r"draws of 'j', which could stop early.*stop_early=False"):
-        aggregate(votes, criterion, scoring=Scoring(expected=True))
+        aggregate(votes, criterion, min_mass=0.5)
 
 
 def test_draws_have_no_result_under_a_criterion_that_they_do_not_settle():

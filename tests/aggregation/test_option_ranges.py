@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, Scoring, VoteRules, aggregate
+from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, VoteRules, aggregate
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.modes.judgements import rubric_result
 from evenhand.results.vote_columns import VerdictColumns
@@ -48,7 +48,7 @@ def test_verdicts_by_hand():
     assert [aggregate(panel(0, 1, 0), against, rule).value for rule in ("majority", "any", "unanimous")] == [-1, 1, -1]
     # probabilities .5 of 1 and .5 of 5
     vote = Vote(judge_id="j", order=(0, 1, 2, 3, 4), selected_index=4, probabilities=(0.5, 0, 0, 0, 0.5))
-    assert aggregate([vote], LIKERT, scoring=Scoring(expected=True)).aggregated_value == 3
+    assert aggregate([vote], LIKERT, min_mass=0.5).aggregated_value == 3
     # nothing read: anything from the worst to the best value
     unscored = VerdictColumns.of([aggregate(panel(None), PERCENT), Verdict(unscored_reason="missing_response")])
     assert unscored.limits(np.array([(0, 1), SENTIMENT.score_range])).tolist() == [[0, 100], [-1, 1]]
@@ -113,7 +113,7 @@ def test_other_units_change_the_units_alone(instances, criteria, scale_and_rule,
 
     verdicts = [
         [
-            aggregate(votes_of(grid), criterion, rule, on_position_bias=policy, scoring=Scoring(expected=expected))
+            aggregate(votes_of(grid), criterion, rule, on_position_bias=policy, min_mass=0.5 if expected else None)
             for grid in instances
         ]
         for criterion in (own, other)

@@ -84,8 +84,6 @@ def test_examples_balanced_and_never_the_row_itself():
         ([RUBRIC, CLEAR], {}, "is a rubric, which is judged alone"),
         ([CLEAR, "rubrics.evenhand.summarization"], {}, "'rubrics.evenhand.summarization' is a rubric"),
         (Checklist(name="c", items=(ChecklistItem(question="Is it so?"),)), {}, "is a checklist"),
-        (CLEAR, {"calls": "per_item"}, "calls is for a rubric"),
-        (CLEAR, {"na_strategy": "zero"}, "na_strategy is for a rubric"),
         (CLEAR, {"length_penalty": {}}, "length_penalty is for a rubric"),
         (RUBRIC, {"calls": "per_item", "flow": "two_step"}, "one reply a response"),
         (RUBRIC, {"num_examples": 2}, "there are no examples"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Literal
 
-from evenhand.aggregation.verdict import Scoring, VoteRules, aggregate, average_of, stopped_early
+from evenhand.aggregation.verdict import VoteRules, aggregate, average_of, stopped_early
 from evenhand.criteria import Checklist, ChecklistItem, Criterion
 from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
@@ -259,7 +259,7 @@ def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
         _asked_of(votes).model_copy(update={"scale": "ordinal"}),
         "weighted_mean" if weighted else "mean",
         on_position_bias=rules.on_position_bias,
-        scoring=Scoring(expected=True, min_mass=rules.min_mass),
+        min_mass=rules.min_mass,
     )
 
 

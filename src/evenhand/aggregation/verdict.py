@@ -361,25 +361,22 @@ def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     Its number is the mean of the judges that chose it: the option's own value, unless a judge's orders disagreed and
     were averaged, or judges took a side at different grades.
     """
-
-    def group_of(choice: Choice) -> int:
-        return levels.side(levels.value_of(choice)) if levels.pairwise else choice.option
-
+    groups = [levels.side(levels.value_of(choice)) if levels.pairwise else choice.option for choice, _ in ballots]
     weights: defaultdict[int, list[float]] = defaultdict(list)
-    for choice, weight in ballots:
-        weights[group_of(choice)].append(weight)
+    for group, ballot in zip(groups, ballots, strict=True):
+        weights[group].append(ballot.weight)
     totals = {group: math.fsum(parts) for group, parts in weights.items()}
     most = max(totals.values()) * (1 - TOLERANCE)
     leaders = [group for group, total in totals.items() if total >= most]
     if levels.pairwise and len(leaders) > 1:
         return levels.tie
     leader = leaders[0] if levels.pairwise else levels.worst(leaders)
-    return _mean_choice([ballot for ballot in ballots if group_of(ballot.choice) == leader], levels)
+    return _mean_choice([ballot for group, ballot in zip(groups, ballots, strict=True) if group == leader], levels)
 
 
 def _mean_choice(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     """Return the option that all ballots chose, else the one nearest to their mean, with that mean."""
-    if levels.values[ballots[0].choice.option] is None and ballots[0].choice.value is None:
+    if len({ballot.choice for ballot in ballots}) == 1:
         return ballots[0].choice
     weights = [ballot.weight for ballot in ballots]
     return _snapped(ballots, average_of([levels.value_of(ballot.choice) for ballot in ballots], weights), levels)
@@ -479,9 +476,6 @@ def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | No
     return math.fsum(masses) / len(masses) if masses else None
 
 
-MIN_MASS = 0.5
-"""The least covered probability that is used."""
-
 _NA = -2
 """Stands for "does not apply" where the answers of several orders are compared."""
 
@@ -523,24 +517,7 @@ class JudgeResult:
     consistent: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """The rules for the value of a vote.
-
-    Attributes:
-        expected: A vote counts the mean value of the options under its probabilities, instead of the value of the
-            option that it selects. A vote without probabilities counts its selection.
-        min_mass: Probabilities that cover less than this of all replies are not used.
-    """
-
-    expected: bool = False
-    min_mass: float = MIN_MASS
-
-
-SELECTED = Scoring()
-
-
-def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
+def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | None = None) -> OrderResult:
     """Collapse one judge's draws in one order (section "samples" of :func:`aggregate`).
 
     Draws that could stop early have no ``spread``, and are ``undecided`` if they do not settle the outcome under this
@@ -549,7 +526,7 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
     Raises:
         InvalidInputError: If expected values are asked of draws that could stop early.
     """
-    if scoring.expected:
+    if min_mass is not None:
         check_mean_over_draws(votes, "scoring='expected'")
     left = draws_left_out(votes)
     if left and not draws_are_settled(votes, levels, left):
@@ -559,8 +536,8 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
     ]
     if not scored:
         return OrderResult(na=any(is_na(vote, levels) for vote in votes))
-    if scoring.expected and levels.has_values:
-        numbers = [_expected(vote, index, levels, scoring.min_mass) for vote, index in scored]
+    if min_mass is not None and levels.has_values:
+        numbers = [_expected(vote, index, levels, min_mass) for vote, index in scored]
         mean = average_of(numbers)
         choice = Choice(levels.snap(mean), mean)
     else:
@@ -882,7 +859,7 @@ def aggregate(
     *,
     weights: Mapping[str, float] | None = None,
     on_position_bias: str | None = None,
-    scoring: Scoring = SELECTED,
+    min_mass: float | None = None,
 ) -> Verdict:
     """Collapse all votes on one question to one verdict, from the inside out.
 
@@ -892,7 +869,7 @@ def aggregate(
 
     **samples** of one judge in one order. Ordinal and graded pairwise: the median of the values, snapped to an option.
     Binary and nominal: the mode. Pairwise: the side drawn most often, no single winner being a tie. Under
-    ``Scoring(expected=True)``, on every scale: the mean over the draws of the value expected under each vote's
+    ``scoring="expected"``, on every scale: the mean over the draws of the value expected under each vote's
     probabilities, snapped to an option.
 
     **orders** of one judge. One order asked: it stands. Otherwise ``on_position_bias`` decides:
@@ -944,7 +921,8 @@ def aggregate(
         weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. A rule that is
             not weighted ignores them.
         on_position_bias: What to do when a judge's orders disagree; None for the default.
-        scoring: Whether a vote counts the option that it selects, or the expected value of its probabilities.
+        min_mass: None: a vote counts the option that it selects. A number: it counts the mean value of the options
+            under its probabilities, if these cover at least this mass of all replies.
 
     Raises:
         InvalidInputError: If there are no votes, a vote does not fit the criterion, or a weight is missing, negative
@@ -974,7 +952,7 @@ def aggregate(
         rule=check_rule(rule, criterion.scale),
         policy=check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values),
         weights=weights,
-        scoring=scoring,
+        min_mass=min_mass,
     )
     verdict = collapse(votes)
     if not levels.has_values or not any(vote.unscored for vote in votes):
@@ -1008,12 +986,12 @@ def _collapse(
     rule: str,
     policy: str,
     weights: Mapping[str, float] | None,
-    scoring: Scoring,
+    min_mass: float | None,
 ) -> Verdict:
     grid = _grid(votes, levels)
     judge_weights = _judge_weights(grid, weights, rule)
     cells = {
-        judge: {order: collapse_samples(draws, levels, scoring) for order, draws in orders.items()}
+        judge: {order: collapse_samples(draws, levels, min_mass) for order, draws in orders.items()}
         for judge, orders in grid.items()
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
@@ -1033,7 +1011,7 @@ def _collapse(
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
     ]
     if ballots:
-        asked = len({vote.judge_id for vote in votes if vote.asked})
+        asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
         index, number = panel_choice(ballots, rule, levels, asked)
         unnamed = index == UNNAMED_TIE
         na = not unnamed and levels.na[index]
@@ -1191,5 +1169,5 @@ class VoteRules(RuleOptions):
             self.panel_rule(criterion.scale),
             weights=weights,
             on_position_bias=self.on_position_bias,
-            scoring=Scoring(expected=self.scoring == "expected", min_mass=self.min_mass),
+            min_mass=self.min_mass if self.scoring == "expected" else None,
         )

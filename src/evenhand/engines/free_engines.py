@@ -229,10 +229,7 @@ class BaselineEngine(FreeEngine):
     ("reference", "ground truth", "gold").
     """
 
-    @property
-    def judge_id(self) -> str:
-        """``baseline-text-statistics``: what it is, wherever its verdicts are shown."""
-        return BASELINE_ID
+    judge_id: ClassVar[str] = BASELINE_ID
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request.

@@ -160,9 +160,9 @@ class EvenhandMetric(IntervalFields):
                 f"criteria is a list of {len(value)}; a metric judges by one criterion: give a metric for each, or all "
                 "of them as a rubric to metrics.evenhand.rubric"
             )
-        is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
-        if name == "criteria" and (isinstance(value, Criterion) or is_sentence):
-            value = load_criteria_artifact(value)
+        if name == "criteria":
+            is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
+            value = load_criteria_artifact(value) if isinstance(value, Criterion) or is_sentence else value
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
         if name == "inference_engine":
@@ -208,6 +208,7 @@ class EvenhandMetric(IntervalFields):
                 "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
             )
         self.set_confidence_interval_calculation(self.return_confidence_interval)
+        self._awaited_groups: List[Any] = []  # unitxt's copies of the metric share them
         self.options  # noqa: B018 - it is built, and so checked, on first use
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
@@ -510,11 +511,6 @@ class JudgeMetric(RunFields):
     options_model = RunOptions
     asks = "assess"  # for what a prompt of the user's own must be
     compares = False  # whether a prediction holds several responses
-
-    def prepare(self) -> None:
-        """Begin without instances whose groups are awaited; unitxt's copies of the metric share them."""
-        super().prepare()
-        self._awaited_groups: List[AwaitedGroup] = []
 
     def changed_options(self) -> Dict[str, Any]:
         """Return the flow ``one_step`` for batches, unless a flow is given."""

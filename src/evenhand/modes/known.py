@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final
 
@@ -43,11 +43,7 @@ def find_mode(given: object) -> type[Mode[Any]]:
 
 
 def _known_modes() -> dict[str, type[Mode[Any]]]:
-    own = {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
-    return {**own, **MODES}
-
-
-def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:
-    for each in mode.__subclasses__():
-        yield from ([each] if hasattr(each, "kind") else [])
-        yield from _below(each)
+    found: list[type[Any]] = [Mode]
+    for mode in found:  # the list grows by the subclasses of each
+        found += mode.__subclasses__()
+    return {**{mode.kind: mode for mode in found if hasattr(mode, "kind")}, **MODES}

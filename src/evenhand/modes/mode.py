@@ -275,7 +275,8 @@ class Mode(ABC, Generic[Result]):
     def parameters(self) -> dict[str, Any]:
         """Return all options that a result depends on, as plain JSON."""
         own = {name: getattr(self, name) for name in self.own_options()}
-        return {"mode": self.kind, "mode_options": plain(own), **self.run_parameters()}
+        of_run = parameters_of(self.options, self.rules, self.flow)
+        return {"mode": self.kind, "mode_options": plain(own), **of_run}
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria, as the header of the saved form has them.

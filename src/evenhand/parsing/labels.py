@@ -45,18 +45,12 @@ SHORTEST_NEAR = 5  # below this a single slip is another word
 
 def strip_edges(text: str) -> str:
     """Return the text without the quotes, brackets, emphasis and punctuation of any script around it."""
-    start, end = 0, len(text)
-    while start < end and _is_edge(text[start]):
-        start += 1
-    while end > start and _is_edge(text[end - 1]):
-        end -= 1
-    return text[start:end]
-
-
-def _is_edge(character: str) -> bool:
-    if character.isalnum() or character in _EDGE_KEPT:
-        return False
-    return unicodedata.category(character)[0] in "PSZC" or character in "`^~|<>"
+    edges = {
+        character
+        for character in {*text} - {*_EDGE_KEPT}
+        if not character.isalnum() and (unicodedata.category(character)[0] in "PSZC" or character in "`^~|<>")
+    }
+    return text.strip("".join(edges)) if edges else text
 
 
 def folded(text: str) -> str:

@@ -39,23 +39,9 @@ NOTHING: Final = "." * DIGITS
 """In place of a row without shown texts."""
 
 NOT_OPTIONS: Final = frozenset(
-    {
-        *(
-            "evenhand_version",
-            "judges",
-            "n",
-            "ids",
-            "groups",
-            "group_fields",
-            "fingerprint",
-            "include_prompts_in_result",
-        ),
-        *("response_fields", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
-        *LIMITS,
-        *(name for model in (IntervalOptions, Seeded) for name in model.model_fields),
-        *VoteFields.model_fields,
-        "id_field",
-    }
+    {"evenhand_version", "judges", "n", "ids", "groups", "group_fields", "fingerprint", "include_prompts_in_result"}
+    | {"response_fields", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples", "id_field"}
+    | {*LIMITS, *IntervalOptions.model_fields, *Seeded.model_fields, *VoteFields.model_fields}
 )
 """Parameters that say what was judged, how intervals are made or what was found, and not how judges are asked."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from evenhand.aggregation.verdict import REDRAW
@@ -50,11 +50,6 @@ class Spending:
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
     unscored_from_journal: int = 0
-
-    @classmethod
-    def nothing(cls) -> Self:
-        """Return the spending of a run that sent nothing."""
-        return cls(**{field.name: 0 for field in fields(cls)})
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:

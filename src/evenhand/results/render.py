@@ -401,12 +401,6 @@ def _prefix(text: str, width: int) -> int:
     return len(text)
 
 
-def _narrowest(text: str, least: int) -> int:
-    """Return the least width to which a text is wrapped: that of its longest word, or less if that may be folded."""
-    word = max(map(cell_len, text.split()), default=0)
-    return max(map(cell_len, wrapped(text, min(max(word, 1), least))))
-
-
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:
     """Return each name that is wider than ``width`` -> its beginning and end, unlike every other name.
 

@@ -146,16 +146,7 @@ class _Header(BaseModel):
     parameters: _Parameters
 
 
-FAULTS: Final = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    NotImplementedError,
-    RecursionError,
-    MemoryError,
-)
+FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError)
 """The errors of Python, pyarrow and pydantic about a file that is not valid."""
 
 

@@ -428,9 +428,8 @@ def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = No
 
 REASONS: Final[tuple[UnscoredReason, ...]] = get_args(UnscoredReason)
 KINDS: Final[tuple[MatchKind, ...]] = get_args(MatchKind)
-NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
-
-_WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
+_NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
+_WITHOUT_REPLY: Final = np.array([*(reason in _NO_REPLY for reason in REASONS), False])  # the last is that of -1
 _USAGE: Final = {field.path[6:]: field.name for field in FIELDS if field.path[:6] == "usage." and field.type == "int64"}
 """Field of :class:`~evenhand.votes.Usage` -> its column."""
 _SENT: Final = [place for place, name in enumerate(_USAGE) if name in {"requests", "cached"}]
