@@ -5,8 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
-    confidence_level,
-    confident_answer,
     item_results,
     met_answers,
     verdict_covered_mass,
@@ -225,44 +223,3 @@ def test_a_yes_has_to_be_earned(probabilities, rule, answer, scoring):
     scores = checklist_scores([verdict], checklist, rules=rules)
     assert (scores.pass_rate, scores.weighted_score) == ((1.0, 1.0) if answer == "yes" else (0.0, 0.0))
     assert item.verdict is verdict  # what was said stays on record
-
-
-SHARES = st.floats(0, 1)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.none() | SHARES), min_size=1, max_size=5),
-    st.sampled_from(["selected", "expected"]),
-    st.booleans(),
-)
-def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unscored):
-    rules = VoteRules(scoring=scoring)
-    cast = [
-        vote(answer, judge=f"judge {place}", probabilities=None if share is None else (share, 1 - share))
-        for place, (answer, share) in enumerate(said)
-    ]
-    verdict = rules.aggregate([*cast, *([vote(None, judge="unscored")] if unscored else [])], YES_NO)
-    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is"},))
-    (item,) = item_results([verdict], checklist, rules=rules)
-    if any(share is not None for _, share in said) and item.answer == "yes":
-        assert item.confidence_level in {"yes_70", "yes_90"}
-    low, high = possible_scores([verdict], checklist, rules=rules)
-    assert low <= (item.answer == "yes") <= high
-    if verdict.value == 0:
-        assert item.answer == "no"  # nobody's no becomes a yes
-
-
-@pytest.mark.parametrize(
-    ("confidence", "level", "answer"),
-    [
-        (0.0, "no_10", "no"),
-        (0.2, "no_30", "no"),
-        (0.4, "unsure", "no"),
-        (0.6, "yes_70", "yes"),
-        (0.8, "yes_90", "yes"),
-        (1.0, "yes_90", "yes"),
-    ],
-)
-def test_levels_begin_at_their_lower_bound(confidence, level, answer):
-    assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)
