@@ -1,8 +1,6 @@
 """Hand-worked checklists; an item without an answer is never a no."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
     item_results,
@@ -15,7 +13,6 @@ from evenhand.votes import Vote
 from tests.aggregation.builders import checklist_scores, possible_scores
 
 YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
-ANSWERS = st.sampled_from(["yes", "no", "na", None])
 INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
 
 
@@ -149,44 +146,6 @@ def test_a_missing_vote_leaves_open_what_the_others_would_say():
     verdict = verdict_of(vote("yes"), vote("yes", judge="b"), vote(None, judge="c"), item=YES_NO)
     assert possible_scores([verdict], checklist_of(1)) == (1.0, 1.0)
     assert possible_scores([verdict], checklist_of(1), primary="normalized_score") == pytest.approx((2 / 3, 1.0))
-
-
-@st.composite
-def answered(draw):
-    """Answers to a checklist, its weights, and prerequisites that point backwards."""
-    answers = draw(st.lists(ANSWERS, min_size=1, max_size=7))
-    weights = draw(st.lists(st.integers(0, 9), min_size=len(answers), max_size=len(answers)))
-    needed = {
-        place: draw(st.lists(st.integers(0, place - 1), unique=True, max_size=2)) for place in range(1, len(answers))
-    }
-    return answers, weights, needed
-
-
-def scored(answers, weights, needed, primary="pass_rate"):
-    checklist = checklist_of(len(answers), weights, needed.items())
-    return checklist, [verdict_of(answer) for answer in answers], primary
-
-
-@settings(deadline=None)
-@given(answered(), st.sampled_from(["pass_rate", "weighted_score", "normalized_score"]))
-def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers, primary):
-    checklist, verdicts, _ = scored(*given_answers)
-    limits = possible_scores(verdicts, checklist, primary=primary)
-    score = checklist_scores(verdicts, checklist, primary=primary)
-    own = getattr(score, primary)
-    if limits is not None and own is not None:
-        assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
-
-
-@settings(deadline=None)
-@given(answered())
-def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
-    checklist, verdicts, _ = scored(*given_answers)
-    for result in item_results(verdicts, checklist):
-        if result.judged != "no" and result.answer == "no":
-            assert result.reason == "prerequisite"
-        if result.answer is None:
-            assert result.reason in {"no_match", "prerequisite_unanswered"}
 
 
 # P(yes), P(no) of each judge, which all said yes; the rule; what the item is.

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.errors import InvalidInputError
 from evenhand.options import JudgeArguments
-from evenhand.row_runs import FOR_RUBRICS, assessment_options
+from evenhand.row_runs import assessment_options
 
 
 def options(*, rubric, **given):
@@ -32,9 +32,3 @@ def test_orders_that_contradict_are_refused(given):
     orders, shuffled = given
     with pytest.raises(InvalidInputError, match="drop one of the two"):
         options(rubric=True, orders=orders, shuffle_options=shuffled)
-
-
-@pytest.mark.parametrize("name", FOR_RUBRICS)
-def test_what_is_for_a_rubric_does_not_go_with_criteria(name):
-    with pytest.raises(InvalidInputError, match=f"{name} is for a rubric"):
-        options(rubric=False, **{name: JudgeArguments.model_fields[name].default})

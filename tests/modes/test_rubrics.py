@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
-from evenhand.errors import InvalidInputError
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.functions import judge
 from evenhand.statistics.paired_differences import paired_differences
 from tests.support.judges import ScriptedJudge, chooses
@@ -76,25 +75,6 @@ def test_examples_balanced_and_never_the_row_itself():
         assert Counter(case.label for case in cases) == {"Good": 2, "Fair": 2, "Bad": 2}
         assert request.question.responses[0] not in {case.response for case in cases}
         assert "Dates must be exact." in request.messages[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("given", "options", "message"),
-    [
-        ([RUBRIC, CLEAR], {}, "is a rubric, which is judged alone"),
-        ([CLEAR, "rubrics.evenhand.summarization"], {}, "'rubrics.evenhand.summarization' is a rubric"),
-        (Checklist(name="c", items=(ChecklistItem(question="Is it so?"),)), {}, "is a checklist"),
-        (CLEAR, {"length_penalty": {}}, "length_penalty is for a rubric"),
-        (RUBRIC, {"calls": "per_item", "flow": "two_step"}, "one reply a response"),
-        (RUBRIC, {"num_examples": 2}, "there are no examples"),
-        (RUBRIC, {"examples": [{"response": "x", "clear": "Good"}]}, "no column 'cites'"),
-    ],
-)
-def test_bad_input_is_told_before_the_first_call(given, options, message):
-    engine = ScriptedJudge(says)
-    with pytest.raises(InvalidInputError, match=message):
-        assess(engine, rubric=given, **options)
-    assert engine.requests == []
 
 
 def test_what_no_response_reached_is_in_the_interval_of_a_difference():

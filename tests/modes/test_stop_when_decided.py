@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand import winrates
-from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
+from evenhand.errors import EngineError, TooManyFailuresError
 from evenhand.modes.winrates import FIRST_BLOCK
 from evenhand.question import comparison_criterion
 from evenhand.statistics.intervals import ConfidenceSequence
@@ -103,21 +103,3 @@ class TestWhatIsUnscored:
         assert table.ranking.pairs[0].win_rate.estimate == 1.0
         assert not table.decisions["a", "b"].decided
         assert len(table.contests) == TOTAL
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"design": "swiss:2"}, "does not go with design='swiss:2'"),
-        ({"interval": "t"}, "interval is 't', which holds for a sample of a fixed size"),
-        ({"stop": None, "alpha": 0.05}, "alpha is 0.05, the error rate of stop='decided', and stop is None"),
-        ({"alpha": 0.1, "level": 0.99}, "the one is 1 less the other"),
-        ({"alpha": 0.7}, r"alpha is 0.7; give a number such as 0.05"),
-        ({"stop": "soon"}, "stop is 'soon'"),
-    ],
-)
-def test_what_does_not_fit_is_refused_before_the_first_call(options, message):
-    judge = prefers(SURE)
-    with pytest.raises(InvalidInputError, match=message):
-        compare(judge, "abc", **options)
-    assert not judge.requests

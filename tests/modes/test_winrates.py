@@ -6,7 +6,6 @@ from evenhand import winrates
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
 ALWAYS = 1000.0
@@ -108,31 +107,6 @@ class TestLongData:
         change(rows)
         with pytest.raises(InvalidInputError, match=message):
             winrates(rows, BETTER, judge_of(), **LONG_FIELDS, progress=False)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"response_fields": None}, r"^\{\} do not say .* name at least two columns"),
-        ({"response_fields": {"a": "a", "b": "b"}}, "give the columns of the systems"),
-        ({"systems": ["a", "b"]}, r"'systems': \('a', 'b'\)\} do not .* choose among the systems"),
-        ({"id_field": "a_column"}, "instance 0 has no field 'a_column', which id_field names"),
-        ({"systems_field": "a", "response_fields": None}, "that of the prompts with id_field"),
-        ({"systems_field": "a", "id_field": "a"}, "with one row per response, name the column of the responses"),
-        ({"criteria": [BETTER, BETTER]}, "about one criterion"),
-        ({"engine": None}, "no engine was given, and a judge has no default"),
-        ({"scale": "graded"}, "'better' brings its own options"),
-        ({"reduction": "weighted_win_rate"}, "set scale='graded' too"),
-        ({"gold_fields": "kind"}, "instance 0 has 'x' in 'kind', which gold_fields names"),
-        ({"gold_fields": "gold_{first}"}, "no field 'gold_a', which gold_fields names"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_before_the_first_call(given, message):
-    judge = ScriptedJudge(chooses("Response A"))
-    arguments = {"response_fields": ["a", "b", "c"], "criteria": BETTER, "engine": judge, "progress": False, **given}
-    with pytest.raises(InvalidInputError, match=message):
-        winrates(ROWS, **arguments)
-    assert not judge.requests
 
 
 @pytest.fixture(scope="module", name="table")
