@@ -2,7 +2,6 @@
 
 import pytest
 
-from evenhand.errors import InvalidInputError
 from evenhand.options import JudgeArguments
 from evenhand.row_runs import assessment_options
 
@@ -25,10 +24,3 @@ def options(*, rubric, **given):
 )
 def test_the_order_of_the_options(rubric, given, orders):
     assert options(rubric=rubric, **given).orders == orders
-
-
-@pytest.mark.parametrize("given", [("cyclic", True), ("given", True), ("shuffled", False)])
-def test_orders_that_contradict_are_refused(given):
-    orders, shuffled = given
-    with pytest.raises(InvalidInputError, match="drop one of the two"):
-        options(rubric=True, orders=orders, shuffle_options=shuffled)
