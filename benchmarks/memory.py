@@ -150,6 +150,9 @@ def main() -> None:
     parser.add_argument("--saved", type=int, default=100_000)
     parser.add_argument("--in-parts", type=int, default=1_000_000)
     options = parser.parse_args()
+    with TemporaryDirectory() as folder:  # first: Linux counts the peak of this process as one of the other's
+        write_parts(options.in_parts, 5000, Path(folder))
+        in_parts = run([sys.executable, "-c", OPEN_AND_PRINT, folder], check=True, capture_output=True, text=True)
     judged(rows(2), prompts=True)  # imports, templates and caches
     print("| prompts | kB an assessment |\n|---|---|")
     for prompts in (False, True):
@@ -161,10 +164,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         print(f"| {' | '.join(saved(options.saved, Path(folder)))} |")
     print("\n| assessments in parts | s to open and print | s of CPU | GiB at most |\n|---|---|---|---|")
-    with TemporaryDirectory() as folder:
-        write_parts(options.in_parts, 5000, Path(folder))
-        found = run([sys.executable, "-c", OPEN_AND_PRINT, folder], check=True, capture_output=True, text=True)
-        print(f"| {options.in_parts:,} | {found.stdout.strip()} |")
+    print(f"| {options.in_parts:,} | {in_parts.stdout.strip()} |")
 
 
 if __name__ == "__main__":

@@ -154,21 +154,21 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     """
     path = check_path(path)
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{token_hex(8)}")
     try:
-        _create(beside)
+        _create(temporary)
         try:
-            yield beside
+            yield temporary
             if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
-                beside.chmod(0o600)
+                temporary.chmod(0o600)
             elif target.exists():
-                beside.chmod(stat.S_IMODE(target.stat().st_mode))
-            with beside.open("rb+") as file:
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
-            beside.replace(target)
+            temporary.replace(target)
         finally:
             with suppress(OSError):
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UnwritableFileError(
             f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
@@ -219,8 +219,8 @@ def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]])
         UnwritableFileError: If the file cannot be written.
     """
     text = written[check_ending(path, written)]
-    with written_whole(path) as beside:
-        beside.write_text(text() + "\n", encoding="utf-8")
+    with written_whole(path) as temporary:
+        temporary.write_text(text() + "\n", encoding="utf-8")
 
 
 def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:

@@ -1,12 +1,8 @@
 """Hand-worked checklists; an item without an answer is never a no."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
-    confidence_level,
-    confident_answer,
     item_results,
     met_answers,
     verdict_covered_mass,
@@ -17,7 +13,6 @@ from evenhand.votes import Vote
 from tests.aggregation.builders import checklist_scores, possible_scores
 
 YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
-ANSWERS = st.sampled_from(["yes", "no", "na", None])
 INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
 
 
@@ -153,44 +148,6 @@ def test_a_missing_vote_leaves_open_what_the_others_would_say():
     assert possible_scores([verdict], checklist_of(1), primary="normalized_score") == pytest.approx((2 / 3, 1.0))
 
 
-@st.composite
-def answered(draw):
-    """Answers to a checklist, its weights, and prerequisites that point backwards."""
-    answers = draw(st.lists(ANSWERS, min_size=1, max_size=7))
-    weights = draw(st.lists(st.integers(0, 9), min_size=len(answers), max_size=len(answers)))
-    needed = {
-        place: draw(st.lists(st.integers(0, place - 1), unique=True, max_size=2)) for place in range(1, len(answers))
-    }
-    return answers, weights, needed
-
-
-def scored(answers, weights, needed, primary="pass_rate"):
-    checklist = checklist_of(len(answers), weights, needed.items())
-    return checklist, [verdict_of(answer) for answer in answers], primary
-
-
-@settings(deadline=None)
-@given(answered(), st.sampled_from(["pass_rate", "weighted_score", "normalized_score"]))
-def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers, primary):
-    checklist, verdicts, _ = scored(*given_answers)
-    limits = possible_scores(verdicts, checklist, primary=primary)
-    score = checklist_scores(verdicts, checklist, primary=primary)
-    own = getattr(score, primary)
-    if limits is not None and own is not None:
-        assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
-
-
-@settings(deadline=None)
-@given(answered())
-def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
-    checklist, verdicts, _ = scored(*given_answers)
-    for result in item_results(verdicts, checklist):
-        if result.judged != "no" and result.answer == "no":
-            assert result.reason == "prerequisite"
-        if result.answer is None:
-            assert result.reason in {"no_match", "prerequisite_unanswered"}
-
-
 # P(yes), P(no) of each judge, which all said yes; the rule; what the item is.
 EARNED = [
     ([(0.55, 0.45)], None, "no"),  # unsure
@@ -225,44 +182,3 @@ def test_a_yes_has_to_be_earned(probabilities, rule, answer, scoring):
     scores = checklist_scores([verdict], checklist, rules=rules)
     assert (scores.pass_rate, scores.weighted_score) == ((1.0, 1.0) if answer == "yes" else (0.0, 0.0))
     assert item.verdict is verdict  # what was said stays on record
-
-
-SHARES = st.floats(0, 1)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.none() | SHARES), min_size=1, max_size=5),
-    st.sampled_from(["selected", "expected"]),
-    st.booleans(),
-)
-def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unscored):
-    rules = VoteRules(scoring=scoring)
-    cast = [
-        vote(answer, judge=f"judge {place}", probabilities=None if share is None else (share, 1 - share))
-        for place, (answer, share) in enumerate(said)
-    ]
-    verdict = rules.aggregate([*cast, *([vote(None, judge="unscored")] if unscored else [])], YES_NO)
-    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is"},))
-    (item,) = item_results([verdict], checklist, rules=rules)
-    if any(share is not None for _, share in said) and item.answer == "yes":
-        assert item.confidence_level in {"yes_70", "yes_90"}
-    low, high = possible_scores([verdict], checklist, rules=rules)
-    assert low <= (item.answer == "yes") <= high
-    if verdict.value == 0:
-        assert item.answer == "no"  # nobody's no becomes a yes
-
-
-@pytest.mark.parametrize(
-    ("confidence", "level", "answer"),
-    [
-        (0.0, "no_10", "no"),
-        (0.2, "no_30", "no"),
-        (0.4, "unsure", "no"),
-        (0.6, "yes_70", "yes"),
-        (0.8, "yes_90", "yes"),
-        (1.0, "yes_90", "yes"),
-    ],
-)
-def test_levels_begin_at_their_lower_bound(confidence, level, answer):
-    assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)

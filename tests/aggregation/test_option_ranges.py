@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, VoteRules, aggregate
-from evenhand.criteria import Criterion, Option, Rubric
+from evenhand.aggregation.verdict import aggregate
+from evenhand.criteria import Rubric
 from evenhand.modes.judgements import rubric_result
 from evenhand.results.vote_columns import VerdictColumns
-from evenhand.scoring import summarize
 from evenhand.votes import Verdict, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel
 
@@ -67,81 +64,3 @@ def test_the_bounds_of_a_rubric_by_hand():
     assert result.bounds == pytest.approx((0.125, 0.625))
     # the verdict of two orders counts their mean, 4.5 of 1 to 5
     assert rubric_result([aggregate(orders(3, 4), likert)], Rubric(name="r", criteria=(likert,))).score == 0.875
-
-
-ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0))
-AFFINE = [(4.0, 1.0), (2.0, -1.0), (100.0, 0.0), (0.7, -3.3), (1e-3, 7.0), (1e6, -2e5)]
-options_of = st.sampled_from(
-    [(0, 0.25, 0.5, 1), (0, 1, 0.5, 0.5), (1, 0.625, 0.375, 0), (0, 0, 1, 1), (0, 0.1, 0.2, 1)]
-)
-masses = st.sampled_from([None, (0.25, 0.25, 0.25, 0.25), (0.1, 0.2, 0.3, 0.4), (0.7, 0.1, 0.1, 0.1)])
-chosen = st.sampled_from([0, 1, 2, 3, "unscored"])
-grids = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(ORDERS), chosen, masses), min_size=1, max_size=8)
-scales = st.sampled_from([*((scale, rule) for scale in ("ordinal", "nominal") for rule in RULES[scale])])
-
-
-def votes_of(grid):
-    return [
-        Vote(judge_id=judge, order=order, sample=place, unscored_reason="empty")
-        if option == "unscored"
-        else Vote(judge_id=judge, order=order, sample=place, selected_index=option, probabilities=shares)
-        for place, (judge, order, option, shares) in enumerate(grid)
-    ]
-
-
-def with_values(values, scale, weight, affine=(1.0, 0.0)):
-    factor, shift = affine
-    options = tuple(Option(label=f"o{place}", value=factor * value + shift) for place, value in enumerate(values))
-    return Criterion(name="c", description="", options=options, scale=scale, weight=weight)
-
-
-@pytest.mark.filterwarnings("ignore::evenhand.aggregation.verdict.AggregationWarning")
-@given(
-    st.lists(grids, min_size=1, max_size=6),
-    st.tuples(options_of, st.sampled_from([1.0, -2.0]), st.sampled_from(AFFINE)),
-    scales,
-    st.tuples(st.sampled_from(ON_POSITION_BIAS["ordinal"]), st.booleans()),
-)
-def test_other_units_change_the_units_alone(instances, criteria, scale_and_rule, how):
-    (values, weight, affine), (scale, rule), (policy, expected) = criteria, scale_and_rule, how
-    factor, shift = affine
-    own, other = with_values(values, scale, weight), with_values(values, scale, weight, affine)
-    close = {"rel": 1e-9, "abs": 1e-9 * factor}
-
-    def mapped(number):
-        return None if number is None else pytest.approx(factor * number + shift, **close)
-
-    verdicts = [
-        [
-            aggregate(votes_of(grid), criterion, rule, on_position_bias=policy, min_mass=0.5 if expected else None)
-            for grid in instances
-        ]
-        for criterion in (own, other)
-    ]
-    for one, two in zip(*verdicts, strict=True):
-        assert two.aggregated_value == mapped(one.aggregated_value)
-        assert two.value == mapped(one.value)
-        assert (two.bounds is None) == (one.bounds is None)
-        assert one.bounds is None or two.bounds == tuple(map(mapped, one.bounds))
-        assert two.spread == (None if one.spread is None else pytest.approx(factor * one.spread, **close))
-        for same in ("selected_index", "agreement", "position_consistent", "unscored_reason"):
-            assert getattr(two, same) == getattr(one, same)
-        rules = VoteRules(scoring="expected" if expected else "selected")
-        results = [
-            rubric_result([verdict], Rubric(name="r", criteria=(criterion,)), rules)
-            for verdict, criterion in ((one, own), (two, other))
-        ]
-        assert results[1].score == (None if results[0].score is None else pytest.approx(results[0].score, abs=1e-9))
-        assert results[1].bounds == (results[0].bounds and pytest.approx(results[0].bounds, abs=1e-9))
-    one, two = (
-        summarize(found, [criterion.score_range] * len(found))
-        for found, criterion in zip(verdicts, (own, other), strict=True)
-    )
-    assert bool(two.score) == bool(one.score)
-    for limit in ("estimate", "low", "high") if one.score else ():
-        assert getattr(two.score, limit) == mapped(getattr(one.score, limit))
-    assert two.score_if_unscored_0 == mapped(one.score_if_unscored_0)
-    assert two.score_if_unscored_1 == mapped(one.score_if_unscored_1)
-    assert (two.unscored_bounds is None) == (one.unscored_bounds is None)
-    for limit in ("low", "high", "interval_low", "interval_high") if one.unscored_bounds else ():
-        assert getattr(two.unscored_bounds, limit) == mapped(getattr(one.unscored_bounds, limit))

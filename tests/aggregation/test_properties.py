@@ -140,26 +140,6 @@ def test_a_judge_that_abstains_never_changes_the_choice(run, data):
     assert after.agreement == pytest.approx(before.agreement * len(votes) / (len(votes) + len(abstaining)))
 
 
-@given(runs(), st.data())
-def test_a_unanimous_panel_is_always_followed(run, data):
-    criterion, _, rule, policy = run
-    index = data.draw(st.sampled_from([place for place, option in enumerate(criterion.options) if not option.na]))
-    orders = data.draw(st.sampled_from([[(0, 1)], [(0, 1), (1, 0)]]))
-    votes = [
-        Vote(judge_id=judge, order=order, sample=sample, selected_index=index, weight=weight)
-        for judge, weight in zip(
-            "abc"[: data.draw(st.integers(1, 3))], data.draw(st.tuples(*[WEIGHTS] * 3)), strict=False
-        )
-        for order in orders
-        for sample in range(data.draw(st.integers(1, 3)))
-    ]
-    verdict = verdict_of(criterion, votes, rule, policy)
-    option = criterion.options[index]
-    assert (verdict.selected_index, verdict.selected_label) == (index, option.label)
-    assert (verdict.value, verdict.aggregated_value) == (option.value, option.value)
-    assert (verdict.agreement, verdict.na, verdict.unscored_reason) == (1.0, False, None)
-
-
 @given(runs(), st.floats(1e-12, 1e12))
 def test_weights_scaled_by_a_constant_change_nothing(run, factor):
     criterion, votes, rule, policy = run

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
+from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Rubric, Section, yes_no_criterion
 from evenhand.votes import Verdict
 from tests.aggregation.builders import criterion_of
@@ -111,17 +111,6 @@ def test_the_score_lies_in_the_unit_interval_and_scaling_the_weights_changes_not
     scaled = rubric_score(verdicts, rubric(*[4 * weight for weight in weights], na_strategy=strategy)).score
     assert scaled == pytest.approx(score)
     assert score is None or 0 <= score <= 1
-
-
-LINEAR = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=1)
-
-
-@pytest.mark.parametrize(
-    ("words", "penalty"),
-    [(0, 0), (10, 0), (11, 0.02), (20, 0.2), (30, 0.4), (500, 0.4)],  # .4 · (words - 10) / 20
-)
-def test_it_grows_from_the_budget_to_the_cap(words, penalty):
-    assert LINEAR.of_words(words) == pytest.approx(penalty)
 
 
 #   paper = (3 · method + 1 · text) / 4, method = (2 · a + 2 · deep) / 4, deep = b

@@ -66,9 +66,9 @@ def test_a_mark_that_is_no_class_is_refused(marked, server):
 
 
 @pytest.mark.parametrize("given", ["", [], [" "], 3])
-def test_an_option_that_names_no_class_is_refused(given, server):
+def test_an_option_that_names_no_class_is_refused(given):
     with pytest.raises(InvalidInputError, match="data_classification is"):
-        WAYS["direct"]([ROW], address(server), data_classification=given)
+        WAYS["direct"]([ROW], "engines.evenhand.baseline", data_classification=given)
 
 
 def test_rows_of_several_classes_in_one_prompt_must_all_be_allowed(server):
@@ -94,8 +94,7 @@ def test_an_example_brings_its_own_class_into_the_prompt(server):
 
 
 def test_an_unrelated_option_brings_the_class_of_its_row_into_the_prompt(server):
-    rows = [ROW, {**PLAIN, "answer": None, "other": None, "third": "Snow.", "data_classification_policy": "pii"}]
-    rows[1]["third"] = "The only text that is no candidate of the first."
+    rows = [ROW, {**PLAIN, "answer": None, "other": None, "data_classification_policy": "pii"}]
     with pytest.raises(InvalidInputError, match=r"instance 0 has .*'pii'"):
         WAYS["grade_scores"](rows, address(server), unrelated_option=True)
     assert server.seen == 0

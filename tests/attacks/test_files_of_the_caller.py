@@ -56,17 +56,15 @@ def test_a_name_that_no_file_can_have_is_one_message(reader, name):
 
 
 @pytest.mark.parametrize("reader", ["criterion", "rubric", "checklist", "report"])
-def test_a_document_that_is_too_large_is_not_read(reader, tmp_path, monkeypatch):
+def test_a_document_that_is_too_large_is_not_read(reader, tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(files.MOST_BYTES + 1)
     assert "holds more than 16 MiB" in refusal(READERS[reader], path)
-
-
-def test_a_yaml_document_has_a_smaller_bound_because_it_is_read_slowly(tmp_path):
-    path = tmp_path / "large.yaml"
-    path.write_text("# " + "x" * plain.MOST_YAML_BYTES)
-    assert "holds more than 1 MiB" in refusal(evenhand.load, path)
+    if reader != "report":  # YAML has a smaller bound because it is read slowly
+        path = path.with_suffix(".yaml")
+        path.write_text("# " + "x" * plain.MOST_YAML_BYTES)
+        assert "holds more than 1 MiB" in refusal(READERS[reader], path)
 
 
 BOMBS = {
@@ -135,18 +133,12 @@ def test_what_grows_beyond_what_data_do_is_not_decompressed(tmp_path, monkeypatc
     assert "times their size" in refusal(read_file, table)
 
 
-def test_what_is_compressed_as_data_are_is_read_and_rows_of_several_batches_keep_their_order(tmp_path):
-    packed = tmp_path / "rows.jsonl.gz"
-    packed.write_bytes(
-        gzip.compress(LINES[: len(LINES) // 2].encode()) + gzip.compress(LINES[len(LINES) // 2 :].encode())
-    )
+def test_a_gzip_file_of_two_parts_is_read_whole(tmp_path):
+    packed, half = tmp_path / "rows.jsonl.gz", len(LINES) // 2
+    packed.write_bytes(gzip.compress(LINES[:half].encode()) + gzip.compress(LINES[half:].encode()))
     assert read_file(packed) == ROWS
     packed.write_bytes(packed.read_bytes()[:-9])
     assert "is not a whole gzip file" in refusal(read_file, packed)
-    table = tmp_path / "rows.parquet"
-    rows = [{"number": number, "said": {"by": [str(number)]}} for number in range(1000)]
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), table)
-    assert read_file(table) == rows
 
 
 @LINUX

@@ -43,31 +43,22 @@ ALL = [*METRICS, "rubric", "checklist"]
 PATHS = {
     "absolute": "/etc/passwd",
     "planted": "{folder}/planted.json",
-    "planted_yaml": "{folder}/planted.yaml",
     "relative": "../planted.json",
-    "here": "./planted",
     "named": "planted.json",
-    "home": "~/planted.json",
     "link": "{folder}/link.json",
     "queue": "{folder}/queue.json",
     "endless": "/dev/zero",
-    "descriptor": "/dev/fd/0",
-    "of_process": "/proc/self/environ",
     "nul": "a/b\0c",
     "nul_id": "criteria.evenhand\0.json",
     "long": "/" + "a" * 5000 + ".json",
     "address": "https://example.com/planted",
-    "of_file": "file:///etc/passwd",
     "windows": "C:\\planted.json",
-    "drive": "c:planted.json",
     "dots": "criteria.evenhand/../../planted",
     "empty_steps": "..planted",
     "bracket": "criteria.evenhand.direct.relevance[description=/etc/passwd]",
     "type": "criteria.evenhand.direct.relevance[__type__=load_csv]",
     "object": Path("/etc/passwd"),
-    "number": 5,
     "infinite": float("inf"),
-    "nothing": None,
     "not_a_number": float("nan"),
     "empty": "",
     "no_fields": {},
@@ -99,14 +90,12 @@ TYPES = {
 def folder(tmp_path, monkeypatch):
     """A folder with files that must not be read, in and above the one that the run is in."""
     planted = {**CRITERION, "name": "planted", "criteria": [CRITERION], "items": CHECKLIST}
-    for name in ("planted.json", "planted.yaml", "planted"):
-        (tmp_path / name).write_text(json.dumps(planted))
+    (tmp_path / "planted.json").write_text(json.dumps(planted))
     (tmp_path / "link.json").symlink_to(tmp_path / "planted.json")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "queue.json")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "planted.json").write_text(json.dumps(planted))
-    (tmp_path / "run" / "planted").write_text(json.dumps(planted))
     monkeypatch.chdir(tmp_path / "run")
     return tmp_path
 
@@ -147,8 +136,6 @@ def test_no_row_makes_the_run_build_an_artifact_that_is_not_a_criterion(judge, k
         json.dumps(CRITERION),
         {"name": "n", "description": "d", "options": [{"name": "a"}, {"name": "b"}], "option_map": {"a": 1, "b": 0}},
         "criteria.evenhand.direct.relevance",
-        " criteria.evenhand.direct.relevance ",
-        "Is /etc/passwd mentioned?",
         "Polite?",
         evenhand.load(CRITERION),
         load_criteria_artifact(CRITERION),

@@ -6,7 +6,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.data.cells import YES_OR_NO, LabelReader, votes_by_judge
+from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
@@ -26,6 +26,7 @@ STARS = Criterion(
     description="",
     options=tuple(Option(label=str(stars), value=stars / 2) for stars in range(3)),
 )
+SAME = (("a", 1), ("b", 1), ("c", 0))
 VOTES = [[1, 1, 1], [1, 1, 0], [0, 0, 0]]
 
 
@@ -81,11 +82,7 @@ def test_a_column_of_numbers_is_of_one_kind():
     with pytest.raises(InvalidInputError, match=r"cell 2 is 2, which is not an option.*as_index=True"):
         read(LEVELS, [0, 1, 2, 3])  # 0 and 1 are values, and 2 and 3 could only be places
     assert read(SAFE, [1, "Safe", "unsafe", "n/a"]) == (0, 0, 1, 2)
-    same = Criterion(
-        name="same",
-        description="",
-        options=(Option(label="a", value=1), Option(label="b", value=1), Option(label="c", value=0)),
-    )
+    same = Criterion(name="same", description="", options=[Option(label=x, value=y) for x, y in SAME])
     with pytest.raises(InvalidInputError, match="1 = a, 1 = b, 0 = c"):
         read(same, [1])
 
@@ -108,41 +105,24 @@ def test_a_number_is_the_value_and_a_truth_value_must_be_clear():
         (LEVELS, "Good", 1),
         (LEVELS, "  gOOd ", 1),
         (LEVELS, 1, 0),  # the value of Excellent, not the place of Good
-        (LEVELS, np.int64(0), 4),
         (LEVELS, np.float32(0.25), 3),
         (LEVELS, "0.75", 1),  # a CSV file holds texts
-        (GRADES, "5", 4),
-        (GRADES, 5, 4),  # the labels are numbers: the grade 5, not the place 5
         (GRADES, 4.0, 3),  # a pandas column with a gap holds floats
-        (GRADES, 0.25, 1),  # no label, so that it can only be a value
-        (GRADES, "5.0", 4),
         (SAFE, True, 0),  # met is the option of the higher value, wherever it is listed
-        (SAFE, False, 1),
         (SAFE, "True", 0),
         (SAFE, np.bool_(False), 1),
-        (SAFE, "NA", 2),
-        (SAFE, 0, 1),
         (YES_OR_NO, "yes", 1),
-        (YES_OR_NO, "No", 0),
         (YES_OR_NO, "0", 0),
         (KINDS, "none", 3),  # the label, not an abstention
         (KINDS, None, None),
         (LEVELS, float("nan"), None),
         (LEVELS, pd.NaT, None),
-        (LEVELS, np.float64("nan"), None),
         (LEVELS, " ", None),
         (LEVELS, "nan", None),
-        (GRADES, "null", None),
     ],
 )
 def test_a_vote_is_read(criterion, vote, index):
     assert read(criterion, [vote]) == (index,)
-
-
-@pytest.mark.parametrize("recorded", ["yes", 1, None, "[yes"])
-def test_what_holds_no_votes_is_refused(recorded):
-    with pytest.raises(InvalidInputError, match=r"instance 3: the recorded votes are .* give a list"):
-        votes_by_judge(recorded, "instance 3")
 
 
 CELLS = ["", None, pd.NA, 1.0, "1", np.bool_(True), True, np.int64(0), "yes", "None"]
@@ -152,21 +132,12 @@ EXPECTED = [None, None, None, "Yes", "Yes", "Yes", "Yes", "No", "Yes", None]
 def test_gold_votes_and_examples_are_read_alike():
     rows = [{"response": f"r{place}", "gold": cell, "vote": "Yes"} for place, cell in enumerate(CELLS)]
     engine = SimulatedEngine(name="judge")
-    judged = evenhand.judge(
-        rows,
-        YES_FIRST,
-        engine,
-        gold_fields={"correct": "gold"},
-        check_positional_bias=False,
-        progress=False,
-        journal=None,
-    )
+    judged = evenhand.judge(rows, YES_FIRST, engine, gold_fields={"correct": "gold"}, progress=False, journal=None)
     assert [judgement.gold for judgement in judged.judgements] == EXPECTED
     table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold_fields="gold")
     assert [each.reference for each in table] == EXPECTED
-    assert [
-        verdict.selected_label for verdict in evenhand.aggregate_votes(rows, "gold", YES_FIRST).verdicts
-    ] == EXPECTED
+    aggregated = evenhand.aggregate_votes(rows, "gold", YES_FIRST)
+    assert [verdict.selected_label for verdict in aggregated.verdicts] == EXPECTED
     pool = example_pool(rows, YES_FIRST, ExampleFields("gold"))
     assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
     checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)

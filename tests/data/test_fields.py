@@ -4,22 +4,11 @@ import warnings
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
-from evenhand.data.fields import (
-    LeftOutContextWarning,
-    context_of,
-    field_of,
-    text_of,
-    warn_of_left_out_context,
-)
+from evenhand.criteria import yes_no_criterion
+from evenhand.data.fields import LeftOutContextWarning, context_of, field_of, text_of, warn_of_left_out_context
 from evenhand.errors import InvalidInputError
 
-CRITERION = Criterion(
-    name="good",
-    description="Is it?",
-    options=(Option(label="Yes", value=1), Option(label="No", value=0)),
-    context_fields={"question": "question"},
-)
+CRITERION = yes_no_criterion("good", "Is it?").model_copy(update={"context_fields": {"question": "question"}})
 ROW = {"question": "Why?", "meta": {"source": {"name": "wiki"}}, "a/b": "slash", "count": 3, "nothing": None}
 
 
@@ -41,12 +30,8 @@ def test_a_field_that_is_not_there_is_named_with_its_row_and_setting(field):
     ("value", "text"),
     [
         ("as it is\n ", "as it is\n "),
-        (3, "3"),
-        (True, "true"),
         (["a", 1], '["a", 1]'),
-        ({"k": "é"}, '{"k": "é"}'),
         (None, ""),
-        ("cut \ud83d", "cut \ufffd"),
         (["\ud83d"], '["\ufffd"]'),
     ],
 )

@@ -33,8 +33,6 @@ def test_a_split_is_named_or_the_only_one(dataset):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "the data set is empty; there is nothing to judge"),
-        ("data.jsonl", "there is no file or folder 'data.jsonl'"),
         (b"data", "the data set is a bytes; give a datasets.Dataset, .* or the path of a file"),
         ({"q": ["one"]}, "the data set is a dict"),
         (3, "the data set is 3; give a datasets.Dataset"),
@@ -109,21 +107,15 @@ def test_the_kinds_of_file(tmp_path, dataset):
     [
         ("rows.jsonl", '{"q": 1}\n{"q": }\n', "is not JSONL at line 2: Expecting value"),
         ("rows.jsonl", '{"q": 1}\n\n[1]\n', "row 1 of .* is a list; a row is a mapping"),
-        ("rows.jsonl", "\n \n", "is empty; there is nothing to judge"),
         ("rows.csv", "q,n\n", "is empty"),
         ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
-        ("rows.csv", "q,n\none,1,extra\n", "another number of cells in line 2"),
-        ("rows.csv", 'q,n\n"one,1\n', "is not CSV at line 2"),
         ("rows.csv", 'q,n\none,"1\ntwo,2\n', "is not CSV at line 3"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
         ("rows.txt", "one", "by its ending. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
         ("rows.json", '[{"q": 1},\n{"q": }]', "is not JSON at line 2: Expecting value"),
         ("rows.json", '[{"q": 1}, 2]', "row 1 of .* is a int; a row is a mapping"),
-        ("rows.json", '[{"q": 1, "q": 2}]', "has 'q' twice"),
-        ("rows.json", "[]", "is empty"),
         ("rows.jsonl.gz", '{"q": 1}', "is not a whole gzip file"),
         ("rows.parquet.gz", "", "by its ending. Accepted: .*, text files with '.gz' behind it too"),
-        ("rows", "one", "by its ending. Accepted"),
     ],
 )
 def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
@@ -138,11 +130,7 @@ def test_a_saved_result_is_no_data_set(tmp_path):
 
 
 def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
-    for name, text in (
-        ("twice.csv", "q,naïve,q\n1,2,3\n"),
-        ("twice.jsonl", '{"a": 1}\n{"q": 1, "q": 2}\n'),
-        ("nested.jsonl", '{"a": {"q": 1, "b": 2, "q": 1}}\n'),
-    ):
+    for name, text in (("t.csv", "q,naïve,q\n1,2,3\n"), ("t.jsonl", '{"a": 1}\n{"a": {"q": 1, "b": 2, "q": 1}}\n')):
         with pytest.raises(InvalidInputError, match=r"has 'q' twice, .*: rename or drop one"):
             read_file(write(tmp_path / name, text))
     table = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["q", "q"])

@@ -21,7 +21,7 @@ SYSTEMS = ("a", "b", "c", "d")
         ("all:3", "takes nothing after it"),
         ("baseline", "names no baseline"),
         ("baseline:", "names no baseline"),
-        ("sample", "'' is not a number of pairs an instance"),
+        ("sample", "'' is not a number of pairs per instance"),
         ("sample:0", "whole number from 1"),
         ("sample:-1", "whole number from 1"),
         ("sample:1.5", "'1.5' is not a number"),
@@ -40,7 +40,7 @@ def test_a_wrong_design_says_what_is_accepted(text, hint):
 def test_a_design_that_the_systems_cannot_fill_is_an_error():
     with pytest.raises(InvalidInputError, match=r"names a system that the predictions do not\. Did you mean 'gpt-4'"):
         fixed_pairs(Design("baseline", baseline="gpt4"), ["gpt-4", "llama"], 1)
-    with pytest.raises(InvalidInputError, match="asks for 7 pairs an instance, but 4 systems make 6"):
+    with pytest.raises(InvalidInputError, match="asks for 7 pairs per instance, but 4 systems make 6"):
         fixed_pairs(Design("sample", count=7), SYSTEMS, 1)
     # 4 systems have met after 3 rounds, 5 systems after 5, because one always sits out
     with pytest.raises(InvalidInputError, match="in 3 every two of 4"):

@@ -15,34 +15,12 @@ CRITERION = "criteria.evenhand.pairwise.overall_quality"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-def shown_qualities(messages):
-    shown = shown_candidates(messages[0]["content"])
-    return [int(re.search(r"quality (-?\d+)", text)[1]) for text in shown]
-
-
 @script
 def picker_of_the_best(messages):
     """The highest quality; refuses where one is negative."""
-    qualities = shown_qualities(messages)
+    shown = shown_candidates(messages[0]["content"])
+    qualities = [int(re.search(r"quality (-?\d+)", text)[1]) for text in shown]
     return reply_for(None if min(qualities) < 0 else qualities.index(max(qualities)))
-
-
-def run(metric, predictions):
-    results = evaluated(metric, [{"question": f"question {row}"} for row in range(len(predictions))], predictions)
-    return results[0]["score"]["global"], [result["score"]["instance"] for result in results]
-
-
-def best_of(name="picker_of_the_best", **settings):
-    return BestOfJudge(
-        **{
-            "inference_engine": ScriptedInferenceEngine(script=name),
-            "criteria": CRITERION,
-            "max_reasks": 0,
-            "progress": False,
-            "journal": None,
-            **settings,
-        }
-    )
 
 
 def test_selections_and_rates_by_hand():
@@ -52,7 +30,10 @@ def test_selections_and_rates_by_hand():
         {"a": "quality 1", "b": None, "c": None},
         {"a": "quality -1", "b": "quality 2", "c": "quality 3"},
     ]
-    scores, instances = run(best_of(), predictions)
+    engine = ScriptedInferenceEngine(script="picker_of_the_best")
+    metric = BestOfJudge(inference_engine=engine, criteria=CRITERION, max_reasks=0, progress=False, journal=None)
+    results = evaluated(metric, [{"question": f"question {row}"} for row in range(4)], predictions)
+    scores, instances = results[0]["score"]["global"], [result["score"]["instance"] for result in results]
     assert [one.get("selected_candidate") for one in instances] == ["b", "a", None, None]
     assert [one.get("unscored_reason") for one in instances] == [None, None, "missing_response", "refusal"]
     assert instances[0]["selections"] == ["b", "b"]

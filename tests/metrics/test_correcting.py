@@ -19,11 +19,8 @@ RIGHT = {row: "Yes" if row < 12 else "No" for row in range(0, N, 2)}
 
 @script
 def says_what_is_there(messages):
-    """Yes where the response says "fine"; of two responses the one that says so."""
-    text = messages[0]["content"]
-    if "Response A" in text or "response A" in text:
-        return "A" if text.index("fine") < text.index("poor") else "B"
-    return "Yes" if "fine" in text else "No"
+    """Yes where the response says "fine"."""
+    return "Yes" if "fine" in messages[0]["content"] else "No"
 
 
 HOW = {
@@ -36,9 +33,9 @@ HOW = {
 }
 
 
-def run(metric, gold, predictions=None):
+def run(metric, gold):
     rows = [{"question": f"q {row}", "gold": label, "chance": 0.5} for row, label in enumerate(gold)]
-    results = evaluated(metric, rows, predictions or ["fine" if row < N // 2 else "poor" for row in range(N)])
+    results = evaluated(metric, rows, ["fine" if row < N // 2 else "poor" for row in range(N)])
     return results, results[0]["score"]["global"]
 
 
@@ -59,10 +56,7 @@ def test_the_main_score_is_corrected_as_by_the_function():
     ("gold", "changed", "told"),
     [
         (["Yes"] * N, {"gold_design": None}, "gold_design is not given.*'by_verdict': rows"),
-        (["Yes"] * N, {"gold_design": "by_luck"}, "gold_design is 'by_luck'"),
         (["Yes"] * N, {"gold_field": None}, "gold_design is 'random', and gold_field"),
-        (["Yes"] * N, {"gold_field": "golden"}, "no field 'golden'"),
-        (["Perhaps"] * N, {}, "'Perhaps'"),
         ([None] * N, {}, "no label"),
         (["Yes"] * N, {"gold_design": "probabilities"}, "column 'probability'"),
     ],
@@ -70,14 +64,4 @@ def test_the_main_score_is_corrected_as_by_the_function():
 def test_what_cannot_be_corrected_is_told_before_the_first_call(gold, changed, told):
     with pytest.raises(InvalidInputError, match=told):
         run(DirectJudge(criteria=GOOD, **{**HOW, **changed}), gold)
-    assert not SENT
-
-
-def test_scores_that_people_cannot_give_are_refused():
-    with pytest.raises(InvalidInputError, match="hold no score that people could give"):
-        run(
-            evenhand.GradeScore(criteria="Which is best?", **{**HOW, "flow": "one_step"}),
-            ["Yes"] * N,
-            [["fine", "poor"]] * N,
-        )
     assert not SENT

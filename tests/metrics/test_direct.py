@@ -1,10 +1,8 @@
-"""Direct assessment inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
+"""Direct assessment inside unitxt: the whole result of a small run, by hand."""
 
 import math
-import re
 
 import pytest
-from unitxt import create_dataset, evaluate
 
 from evenhand.criteria import Criterion, Option
 from evenhand.metrics.judge_metrics import DirectJudge
@@ -12,95 +10,8 @@ from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
-from tests.support.recipes import evaluated
-from tests.support.scripted import ScriptedInferenceEngine, script
-
-RELEVANCE = "metrics.llm_as_judge.direct.criteria.answer_relevance"
-LABELS = ["Excellent", "Acceptable", "Could be Improved", "Bad"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-def number_of(messages):
-    """The number that stands for the response judged: both judges' prompts quote it."""
-    return int(re.search(r"answer-(\d+)", messages[0]["content"]).group(1))
-
-
-def options_reversed(messages):
-    text = messages[-1]["content"]
-    return text.index("Bad") < text.index("Excellent")
-
-
-@script
-def content_judge(messages):
-    """Chooses by the response; every third response is judged one level lower when the options are reversed."""
-    if len(messages) == 1:
-        return "The response deals with the question."
-    number = number_of(messages)
-    step = 1 if options_reversed(messages) and number % 3 == 0 else 0
-    return LABELS[min(number % 4 + step, 3)]
-
-
-def run(metric, task_data):
-    return evaluated(metric, task_data, [f"answer-{index}" for index in range(len(task_data))])
-
-
-def instance_scores(results):
-    return [result["score"]["instance"] for result in results]
-
-
-def global_scores(results):
-    return results[0]["score"]["global"]
-
-
-def direct(name="content_judge", **settings):
-    return DirectJudge(
-        **{
-            "inference_engine": ScriptedInferenceEngine(script=name),
-            "criteria": RELEVANCE,
-            "context_fields": ["question"],
-            "progress": False,
-            **settings,
-        }
-    )
-
-
-def test_criteria_field_gives_each_row_its_own_criterion():
-    rows = [
-        {"question": "q", "criterion": RELEVANCE},
-        {"question": "q", "criterion": "metrics.llm_as_judge.direct.criteria.conciseness"},
-    ]
-    results = run(direct("first_label_judge", criteria=None, criteria_field="criterion"), task_data=rows)
-    names = [score["llm_as_judge_criteria"] for score in instance_scores(results)]
-    assert '"answer_relevance"' in names[0]
-    assert '"conciseness"' in names[1]
-    assert global_scores(results)["score_name"] == "llm_as_judge"
-
-
-@script
-def first_label_judge(messages):
-    if len(messages) == 1:
-        return "An assessment."
-    return re.search(r"^- ([^:\n]+)", messages[-1]["content"], re.MULTILINE).group(1)
-
-
-@pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(missing):
-    """The postprocessors of unitxt's tasks turn None into the text "None"."""
-    data = create_dataset(
-        task="tasks.qa.open",
-        test_set=[{"question": "q", "answers": ["a"]}] * 2,
-        metrics=[
-            (
-                "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-                "inference_engine=engines.evenhand.baseline,progress=False]"
-            )
-        ],
-        split="test",
-    )
-    results = evaluate(predictions=["a", missing], data=data)
-    assert results.instance_scores[1]["relevance_unscored_reason"] == "missing_response"
-    assert results.global_scores["relevance_num_unscored"] == 1
 
 
 TONE = Criterion(

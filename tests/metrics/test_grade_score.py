@@ -16,47 +16,24 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 # The candidate chosen in each rotation, and None for a refusal.
-PLAN = {"A": (1, 1, 1), "B": (0, 1, 2), "C": (0, 0, 1), "D": (1, None, 1), "E": (0, 0, 2, 2), "F": (3, 3, 3, 0)}
-
-
-def planned(name):
-    return [f"case {name}, candidate {number}" for number in range(len(PLAN[name]))]
-
-
-def place_of(messages, candidate):
-    """The place at which the prompt shows this candidate."""
-    return shown_candidates(messages[0]["content"]).index(candidate)
+PLAN = {"A": (1, 1, 1), "B": (0, 1, 2), "C": (0, 0, 1), "D": (1, None, 1)}
 
 
 @script
 def chooser_by_plan(messages):
     """The candidate that the plan names for this case and rotation; the first candidate shown says which one it is."""
-    first = shown_candidates(messages[0]["content"])[0]
-    name, rotation = re.fullmatch(r"case (\w), candidate (\d)", first).groups()
+    shown = shown_candidates(messages[0]["content"])
+    name, rotation = re.fullmatch(r"case (\w), candidate (\d)", shown[0]).groups()
     chosen = PLAN[name][int(rotation)]
-    return reply_for(None if chosen is None else place_of(messages, f"case {name}, candidate {chosen}"))
-
-
-def run(metric, predictions):
-    results = evaluated(metric, [{"question": f"question {row}"} for row in range(len(predictions))], predictions)
-    return results[0]["score"]["global"], [result["score"]["instance"] for result in results]
-
-
-def grade_score(name="chooser_by_plan", **settings):
-    return GradeScore(
-        **{
-            "inference_engine": ScriptedInferenceEngine(script=name),
-            "criteria": CRITERION,
-            "max_reasks": 0,
-            "progress": False,
-            "journal": None,
-            **settings,
-        }
-    )
+    return reply_for(None if chosen is None else shown.index(f"case {name}, candidate {chosen}"))
 
 
 def test_three_candidates_by_hand():
-    scores, instances = run(grade_score(), [planned(name) for name in "ABCD"])
+    engine = ScriptedInferenceEngine(script="chooser_by_plan")
+    metric = GradeScore(inference_engine=engine, criteria=CRITERION, max_reasks=0, progress=False, journal=None)
+    planned = [[f"case {name}, candidate {number}" for number in range(3)] for name in PLAN]
+    results = evaluated(metric, [{"question": f"question {row}"} for row in range(4)], planned)
+    scores, instances = results[0]["score"]["global"], [result["score"]["instance"] for result in results]
     # In rotation r candidate c stands at the place c - r (mod 3).
     # A: candidate 1 at the places 1, 0, 2: L = 1, C = 1, G = 1.
     # B: the first place thrice: L = 0, C = 1/3, G = 0.

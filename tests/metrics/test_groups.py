@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import (
     BestOfJudge,
     ChecklistJudge,
@@ -40,12 +39,6 @@ class ForgetfulJudge(SimulatedEngine):
 class ForgetfulEngine(artifacts.SimulatedEngine):
     def to_judge(self):
         return ForgetfulJudge(name="forgetful", noise=3.0)
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    ASKED.clear()
 
 
 def pairs(texts, number=2):
@@ -93,6 +86,7 @@ def members(results, column, value):
 @pytest.mark.parametrize("name", JUDGES)
 def test_a_group_is_made_of_the_votes_of_its_instances(name):
     metric, predictions = judge(name)
+    ASKED.clear()
     evaluated(metric, ROWS, predictions)
     once = len(ASKED)
     ASKED.clear()

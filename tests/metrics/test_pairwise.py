@@ -40,37 +40,20 @@ def fair_judge(messages):
     return named(messages, 0 if first >= second else 1)
 
 
-def responses(row, count=3):
-    """Texts whose qualities differ from row to row and from system to system."""
-    return [f"quality {(row * (2 * system + 3) + 5 * system) % 7} of {row}.{system}" for system in range(count)]
-
-
-def run(metric, predictions, task_data=None):
-    rows = task_data or [{"question": f"question {row}"} for row in range(len(predictions or []))]
-    return evaluated(metric, rows, predictions, postprocessors=[])
-
-
-def instance_scores(results):
+def run(predictions, postprocessors=(), **settings):
+    """The scores of each instance."""
+    engine = ScriptedInferenceEngine(script="fair_judge")
+    given = {"criteria": TEMPERATURE, "context_fields": ["question"], "progress": False, "journal": None, **settings}
+    rows = [{"question": f"question {row}"} for row in range(len(predictions))]
+    metric = PairwiseJudge(inference_engine=engine, **given)
+    results = evaluated(metric, rows, predictions, postprocessors=[*postprocessors])
     return [result["score"]["instance"] for result in results]
-
-
-def pairwise(name="fair_judge", **settings):
-    return PairwiseJudge(
-        **{
-            "inference_engine": ScriptedInferenceEngine(script=name),
-            "criteria": TEMPERATURE,
-            "context_fields": ["question"],
-            "progress": False,
-            "journal": None,
-            **settings,
-        }
-    )
 
 
 def test_the_result_of_one_instance_by_hand():
     # qualities 3, 3, 6: of "x" and "y" the first shown wins, "tie" wins both
     given = {"x": "quality 3 of a", "y": "quality 3 of b", "tie": "quality 6 of c"}
-    (scores,) = instance_scores(run(pairwise(generate_summaries=True), [given]))
+    (scores,) = run([given], generate_summaries=True)
     assert scores["x_contest_scores"] == [0.5, 0.0]
     assert scores["x_contest_results"] == [False, False]
     assert scores["x_compared_to"] == ["y", "tie"]
@@ -92,33 +75,21 @@ def test_the_result_of_one_instance_by_hand():
 
 
 def test_predictions_that_became_texts_on_the_way_are_read_back():
-    plain = [dict(zip(("x", "y"), responses(row, 2), strict=True)) for row in range(4)]
-    expected = [scores["x_winrate"] for scores in instance_scores(run(pairwise(), plain))]
+    plain = [{"x": f"quality {row} of x", "y": f"quality {5 * row % 7} of y"} for row in range(4)]
+    expected = [scores["x_winrate"] for scores in run(plain)]
     for form in (json.dumps, str):
-        results = run(pairwise(), [form(prediction) for prediction in plain])
-        assert [scores["x_winrate"] for scores in instance_scores(results)] == expected
+        assert [scores["x_winrate"] for scores in run([form(prediction) for prediction in plain])] == expected
     # a recipe's usual post-processor turns a dict into its Python text
-    rows = [{"question": str(row)} for row in range(4)]
-    results = evaluated(pairwise(), rows, plain, postprocessors=["processors.to_string_stripped"])
-    assert [scores["x_winrate"] for scores in instance_scores(results)] == expected
+    assert [scores["x_winrate"] for scores in run(plain, ["processors.to_string_stripped"])] == expected
 
 
-@pytest.mark.parametrize(
-    ("predictions", "message"),
-    [
-        ([["x", "y"], ["x", "y", "z"]], "instance 1 does not name the same systems as instance 0: it adds"),
-        ([{"a": "x"}], "1 system"),
-        (["x"], "the predictions of instance 0 are a str"),
-        ([{"a": "x", "b": "y", "a_positional_bias": "z"}], "rename the system 'a_positional_bias'"),
-    ],
-)
-def test_predictions_that_cannot_be_compared(predictions, message):
-    with pytest.raises(Exception, match=message):
-        run(pairwise(), predictions)
+def test_systems_whose_scores_would_share_a_name_are_refused():
+    with pytest.raises(Exception, match="rename the system 'a_positional_bias'"):
+        run([{"a": "x", "b": "y", "a_positional_bias": "z"}])
     assert not SENT
 
 
-@pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), pandas.NA], ids=repr)
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pandas.NA], ids=repr)
 @pytest.mark.parametrize("postprocessors", [None, []], ids=["texts", "as given"])
 @pytest.mark.parametrize(
     ("metric", "form"),

@@ -38,18 +38,11 @@ def says(request):
     return json.dumps({"assessment": f"Because of {request.question.criterion.name}.", "selected_option": answer})
 
 
-def metric(engine=None, **settings):
-    given = {"rubric": RUBRIC, "max_reasks": 0, "progress": False, "context_fields": [], "journal": None, **settings}
-    return RubricJudge(inference_engine=engine or ScriptedJudge(says), **given)
-
-
-def compute(judge, responses=tuple(SAID), **fields):
-    return judge.compute([{"prediction": each, "references": [], "task_data": dict(fields)} for each in responses])
-
-
 def test_the_scores_by_hand():
     engine = ScriptedJudge(says)
-    instances, overall = compute(metric(engine))
+    given = {"max_reasks": 0, "progress": False, "context_fields": [], "journal": None}
+    metric = RubricJudge(inference_engine=engine, rubric=RUBRIC, **given)
+    instances, overall = metric.compute([{"prediction": each, "references": [], "task_data": {}} for each in SAID])
     assert len(engine.requests) == 9  # one step, one order
     one, two, three = instances
     # (3·1 + 1·1 − 2·0) / 4; (3·½ − 2·1) / 3 < 0; (0 − 0) / 1, without clear
@@ -106,4 +99,4 @@ def test_scores_that_would_share_a_name_are_refused():
     for names in (["a", "A"], ["a", "a_agreement"], ["raw_score"]):
         criteria = tuple(CLEAR.model_copy(update={"name": name}) for name in names)
         with pytest.raises(InvalidCriterionError, match="rename the criterion"):
-            metric(rubric=Rubric(name="r", criteria=criteria))
+            RubricJudge(inference_engine=ScriptedJudge(says), rubric=Rubric(name="r", criteria=criteria))

@@ -5,18 +5,21 @@ import pytest
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.errors import EvenhandError
+from evenhand.question import comparison_criterion
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer
 
 OK = yes_no_criterion("ok", "Is it?")
 RUBRIC = Rubric(name="both", criteria=(OK, yes_no_criterion("short", "Is it short?")))
 PENALTY = {"free_budget": 1, "max_cap": 3, "penalty_at_cap": 0.5, "exponent": 1}
+BETTER = comparison_criterion("better", "Which is better?")
 ROWS = [{"a": "x", "b": "y", "question": "q", "gold": "Yes"} for _ in range(3)]
+SAME = ROWS[0]
 RUN = {"progress": False, "journal": None}
 
 
 def judge(rows, engine, criteria=OK, **options):
-    return evenhand.judge(rows, criteria, engine, response_fields="a", **RUN, **options)
+    return evenhand.judge(rows, criteria, engine, **{"response_fields": "a", **RUN, **options})
 
 
 def checklist(rows, engine, **options):
@@ -24,10 +27,8 @@ def checklist(rows, engine, **options):
 
 
 def winrates(rows, engine, **options):
-    criterion = "criteria.evenhand.pairwise.overall_quality"
-    return evenhand.winrates(
-        rows, criterion, engine, response_fields=["a", "b"], context_fields="question", **RUN, **options
-    )
+    asked = {"response_fields": ["a", "b"], "context_fields": "question", "criteria": BETTER, **RUN, **options}
+    return evenhand.winrates(rows, engine=engine, **asked)
 
 
 def reliability(rows, engine, **options):
@@ -35,31 +36,66 @@ def reliability(rows, engine, **options):
 
 
 @pytest.mark.parametrize(
-    ("function", "last", "options"),
+    ("function", "last", "options", "message"),
     [
-        (judge, {"question": "q"}, {}),
-        (judge, {"a": "x"}, {"context_fields": "question"}),
-        (judge, {"a": "x", "gold": "maybe"}, {"gold_fields": {"ok": "gold"}}),
-        (judge, {"a": "x", "gold": 2}, {"gold_fields": {"ok": "gold"}}),
-        (judge, ROWS[0], {"examples": [{"a": "x", "ok": "maybe"}]}),
-        (judge, ROWS[0], {"judge_weights": [1, 2], "aggregation": "weighted"}),
-        (judge, ROWS[0], {"criteria": RUBRIC, "length_penalty": {**PENALTY, "max_cap": "3"}}),
-        (judge, ROWS[0], {"level": 1.5}),
-        (checklist, {"a": "x"}, {"gold_fields": "gold"}),
-        (checklist, {"a": "x", "gold": {"1": "yes", "3": "no"}}, {"gold_fields": "gold"}),
-        (checklist, ROWS[0], {"primary_metric": "wieghted"}),
-        (winrates, {"a": "x", "question": "q"}, {}),
-        (winrates, {**ROWS[0], "gold": "c"}, {"gold_fields": "gold"}),
-        (winrates, ROWS[0], {"design": "baseline:c"}),
-        (winrates, ROWS[0], {"level": 0.4}),
-        (reliability, {"a": "x", "gold": "maybe"}, {"gold_fields": "gold"}),
-        (reliability, ROWS[0], {"resamples": 0}),
+        (judge, {"question": "q"}, {}, "no field 'a'"),
+        (judge, {"a": "x"}, {"context_fields": "question"}, "no field 'question'"),
+        (judge, {"a": "x", "gold": "maybe"}, {"gold_fields": {"ok": "gold"}}, "the gold label in 'gold' is 'maybe'"),
+        (judge, {"a": "x", "gold": 2}, {"gold_fields": {"ok": "gold"}}, "is 2, which is not an option of 'ok'"),
+        (judge, SAME, {"examples": [{"a": "x", "ok": "maybe"}]}, "row 0 of the examples has the label 'maybe'"),
+        (judge, SAME, {"judge_weights": [1, 2], "aggregation": "weighted"}, "one positive weight for each"),
+        (judge, SAME, {"criteria": RUBRIC, "length_penalty": {**PENALTY, "max_cap": "3"}}, "max_cap"),
+        (judge, SAME, {"level": 1.5}, "level is 1.5"),
+        (judge, SAME, {"response_fields": ["a", "a"]}, "each once"),
+        (judge, SAME, {"response_fields": []}, r"response_fields is \[\]; give the name of a column, or several"),
+        (judge, SAME, {"reference_field": "answer"}, "'answer', which reference_field names"),
+        (judge, SAME, {"gold_fields": {"tone": "gold"}}, "gold_fields names 'tone', which is not judged"),
+        (judge, SAME, {"criteria": [RUBRIC, OK]}, "is a rubric, which is judged alone"),
+        (judge, SAME, {"criteria": RUBRIC, "calls": "per_item", "flow": "two_step"}, "one reply a response"),
+        (judge, SAME, {"num_examples": 2}, "there are no examples"),
+        (judge, SAME, {"cluster_field": "question", "interval": "exact"}, "interval is 'exact', which counts rows"),
+        (judge, {**SAME, "doc": None}, {"cluster_field": "doc"}, "'doc', which cluster_field names"),
+        (judge, SAME, {"criteria": "rubrics.evenhand.safety", "rubric_field": "b"}, "'b' and criteria is given"),
+        (judge, SAME, {"criteria": None, "rubric_field": "b", "gold_fields": {"ok": "gold"}}, "gold_fields is given"),
+        (
+            judge,
+            SAME,
+            {"criteria": None, "rubric_field": "b"},
+            "the field 'b' of instance 0: 'y' is no rubric of a row",
+        ),
+        (judge, SAME, {"group_fields": ["a", ""]}, "group_fields is"),
+        (judge, SAME, {"group_fields": "color"}, "no field 'color', which group_fields names"),
+        (judge, SAME, {"id_field": "question"}, "both have the id 'q'"),
+        (checklist, {"a": "x"}, {"gold_fields": "gold"}, "no field 'gold', which gold_fields names"),
+        (
+            checklist,
+            {"a": "x", "gold": {"1": "yes", "3": "no"}},
+            {"gold_fields": "gold"},
+            "'3', which is no item of the checklist",
+        ),
+        (checklist, SAME, {"primary_metric": "wieghted"}, "Did you mean 'weighted'"),
+        (checklist, SAME, {"checklist_field": "question"}, "give one of them"),
+        (checklist, SAME, {"flow": "one_step"}, "does not belong to a checklist"),
+        (winrates, {"a": "x", "question": "q"}, {}, "no field 'b'"),
+        (winrates, {**SAME, "gold": "c"}, {"gold_fields": "gold"}, "'c' in 'gold', which gold_fields names"),
+        (winrates, SAME, {"gold_fields": "gold_{first}"}, "no field 'gold_a', which gold_fields names"),
+        (winrates, SAME, {"design": "baseline:c"}, "names a system that the predictions do not"),
+        (winrates, SAME, {"level": 0.4}, "level is 0.4"),
+        (winrates, SAME, {"systems": ["a", "b"]}, "choose among the systems"),
+        (winrates, SAME, {"systems_field": "a", "response_fields": None}, "that of the prompts with id_field"),
+        (winrates, SAME, {"criteria": [BETTER, BETTER]}, "about one criterion"),
+        (winrates, SAME, {"scale": "graded"}, "'better' brings its own options"),
+        (winrates, SAME, {"reduction": "weighted_win_rate"}, "set scale='graded' too"),
+        (winrates, SAME, {"stop": "decided", "interval": "t"}, "which holds for a sample of a fixed size"),
+        (winrates, SAME, {"alpha": 0.05}, "the error rate of stop='decided', and stop is None"),
+        (winrates, SAME, {"stop": "decided", "alpha": 0.1, "level": 0.99}, "the one is 1 less the other"),
+        (reliability, {"a": "x", "gold": "maybe"}, {"gold_fields": "gold"}, "the gold label in 'gold' is 'maybe'"),
+        (reliability, SAME, {"resamples": 0}, "resamples is 0"),
     ],
 )
-def test_no_request_is_made_for_what_cannot_be_used(function, last, options):
-    named = {"criteria": OK} if function is judge else {}
+def test_no_request_is_made_for_what_cannot_be_used(function, last, options, message):
     rows = [{**row, "gold": None if function in {checklist, winrates} else "Yes"} for row in ROWS] + [last]
     with JudgeServer(labels=["Yes", "No"]) as server:
-        with pytest.raises(EvenhandError):
-            function(rows, http_judge(server.base_url), **{**named, **options})
+        with pytest.raises(EvenhandError, match=message):
+            function(rows, http_judge(server.base_url), **options)
         assert server.seen == 0

@@ -7,7 +7,6 @@ import pytest
 
 from evenhand import checklist
 from evenhand.aggregation.checklist_score import met_answers
-from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from tests.support.judges import ScriptedJudge
 from tests.support.shared import shared_path
@@ -92,23 +91,6 @@ def test_the_agreement_with_people_by_hand(table):
     assert (agreement.estimate, agreement.n) == (pytest.approx(2 / 5), 2)
     assert "agrees with people" in table.to_markdown()
     assert check().gold_agreement("alder") is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gold_fields": {"plite": "human"}}, "Did you mean 'polite'"),
-        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is not an option"),
-        ({"gold_fields": "topic"}, "has 1 answer"),
-        ({"checklist_field": "topic"}, "give one of them"),
-        ({"flow": "one_step"}, "does not belong to a checklist"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_before_the_first_call(options, message):
-    engine = ScriptedJudge(answers)
-    with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
-        check(engine, **options)
-    assert engine.requests == []
 
 
 # the requirements of 55 tasks, checked by people and by a judge: Zhuge et al. (2024), "Agent-as-a-Judge"

@@ -1,9 +1,6 @@
 """Best-of-N questions: candidates, prompts that cannot ask for the best, and the option from elsewhere."""
 
-import pytest
-
-from evenhand.errors import InvalidPromptError
-from evenhand.modes.best_of import choice_prompt, choice_question
+from evenhand.modes.best_of import choice_question
 from evenhand.modes.grade_scores import unrelated_candidates
 from evenhand.modes.mode import Subject
 from evenhand.question import comparison_criterion
@@ -14,21 +11,6 @@ BETTER = comparison_criterion("better", "Which answers the question?", context_f
 def candidates(*texts, instance=0, **more):
     named = {f"system-{number}": text for number, text in enumerate(texts)}
     return Subject(instance=instance, texts=named, judged=BETTER, **more)
-
-
-class TestChoicePrompt:
-    @pytest.mark.parametrize(
-        ("prompt", "said"),
-        [
-            ("slect", "Did you mean 'select'"),
-            ("Which is best?", r"A text of your own names \{\{ responses \}\}"),
-            ("best_of_verdict", "cannot ask"),
-            ("direct_one_step", "cannot ask"),
-        ],
-    )
-    def test_what_cannot_ask_for_the_best(self, prompt, said):
-        with pytest.raises(InvalidPromptError, match=said):
-            choice_prompt(prompt, "one_step")
 
 
 class TestCandidates:

@@ -4,7 +4,6 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.errors import InvalidInputError
 from evenhand.functions import judge, winrates
 from tests.support.judges import ScriptedJudge
 
@@ -55,19 +54,6 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
     assert again.judgements[7].cluster == "d1"
     assert again.summaries == table.summaries
     assert again.rescore(on_position_bias="first").summaries["alder", "polite"].score.n == 8
-
-
-def test_a_row_without_a_document_is_named_before_the_first_call():
-    engine = ScriptedJudge(says)
-    with pytest.raises(InvalidInputError, match=r"row 3 has None in 'doc', which cluster_field names"):
-        judge([*ROWS[:3], {**ROWS[3], "doc": None}], POLITE, engine, response_fields="alder", **RUN, **TOGETHER)
-    assert engine.requests == []
-
-
-def test_a_method_that_counts_rows_is_refused_with_clusters_before_the_first_call():
-    with pytest.raises(InvalidInputError, match="interval is 'exact', which counts rows"):
-        made(interval="exact", **TOGETHER)
-    assert made(interval="exact", cluster_field=False).summaries["alder", "polite"].score.method == "exact"
 
 
 def test_winrates_and_their_tests_are_over_documents(tmp_path):

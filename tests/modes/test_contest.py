@@ -1,16 +1,12 @@
 """Contests, winrates and what is reported of them, worked by hand."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from evenhand.errors import InvalidInputError
 from evenhand.modes.contest import check_reduction, winrates
 from evenhand.modes.winrates import summarize_contests
-from evenhand.statistics.contests import win_rate_intervals
-from tests.modes.contests_by_hand import GRADED, contest, held
+from tests.modes.contests_by_hand import GRADED, contest
 
 
 @pytest.mark.parametrize(
@@ -50,44 +46,6 @@ def test_a_weighted_winrate_needs_grades():
         check_reduction("weighted_win_rate", graded=False)
     with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
         winrates([contest(1.0)], "ab", "weighted_win_rate")
-
-
-def three_instances():
-    return [
-        contest(1.0, 1.0, instance=0),  # a beats b
-        contest(1.0, 1.0, instance=0, second="c"),  # a beats c
-        contest(0.0, 0.0, instance=0, first="b", second="c"),  # c beats b
-        contest(1.0, 0.0, instance=1),  # a and b tie: the first shown both times
-        contest(0.0, 0.0, instance=1, second="c"),  # c beats a
-        contest(None, None, instance=1, first="b", second="c"),  # unscored
-        contest(0.0, 1.0, instance=2),  # a and b tie: the second shown both times
-        contest(1.0, None, instance=2, second="c"),  # a beats c, a lone verdict
-        held([], instance=2, first="b", second="c"),  # b or c gave no response
-    ]
-
-
-def test_intervals_take_the_instance_as_the_unit():
-    a = summarize_contests(three_instances(), "abc").systems[0]
-    (expected,) = win_rate_intervals(np.array([[2.0], [0.5], [1.5]]), np.array([[2.0], [2.0], [2.0]]))
-    assert (a.winrate.low, a.winrate.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
-    # the same contests as nine instances would say more
-    apart = [replace(held, instance=row) for row, held in enumerate(three_instances())]
-    loose = summarize_contests(apart, "abc").systems[0].winrate
-    assert loose.estimate == a.winrate.estimate
-    assert loose.high - loose.low < a.winrate.high - a.winrate.low
-
-
-def test_mean_rank():
-    # on instance 0 a beats both and c beats b; on 1 and 2 the contest of b and c is unscored: a rank there would be
-    # over unequal opponents, and does not count
-    again = [
-        contest(1.0, 0.0, instance=4),  # a and b tie
-        contest(0.0, 0.0, instance=4, second="c"),  # c beats a
-        contest(0.0, 0.0, instance=4, first="b", second="c"),  # c beats b
-    ]
-    ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *again], "abc").systems]
-    # ranks on instance 0: a 1, b 3, c 2; on 4: a and b (2 + 3) / 2 each, c 1
-    assert ranks == pytest.approx([(1 + 2.5) / 2, (3 + 2.5) / 2, (2 + 1) / 2])
 
 
 def test_first_shown_preference_is_tested_exactly():

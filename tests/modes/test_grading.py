@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInputError
-from evenhand.modes.grade_scores import GradeMode, grade, unrelated_effect
-from evenhand.options import RunOptions
+from evenhand.modes.grade_scores import grade, unrelated_effect
 from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
 
@@ -60,27 +58,6 @@ class TestUnrelatedEffect:
         # 0 at 0, 0 at 2, 2 at 0: the same counts as above, G = 0.6200; without it 1. The other instance has 1 twice.
         assert effect.difference.estimate == pytest.approx((0.6200 - 1 + 1 - 1) / 2, abs=5e-5)
         assert effect.num_paired == 2
-
-    def test_a_random_judge_takes_it_as_often_as_any_and_its_corrected_scores_do_not_differ(self):
-        random = np.random.default_rng(7)
-        more, fewer = (graded(random.integers(n, size=(600, n)).tolist(), level=0.99) for n in (4, 3))
-        effect = unrelated_effect(more, fewer)
-        assert effect.chosen.low < 0.25 < effect.chosen.high
-        assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
-        assert effect.difference.low < more.chance - fewer.chance < effect.difference.high
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"orders": "both"}, "all rotations"),
-        ({"orders": "cyclic", "stop_early": True}, "stop_early"),
-        ({"orders": "cyclic", "judge_weights": [1.0]}, "that of one judge"),
-    ],
-)
-def test_settings_that_are_not_those_of_a_grade_score(options, said):
-    with pytest.raises(InvalidInputError, match=said):
-        GradeMode(RunOptions(**options))
 
 
 @pytest.mark.slow

@@ -2,9 +2,8 @@
 
 import pytest
 
-from evenhand.errors import InvalidInputError
 from evenhand.options import JudgeArguments
-from evenhand.row_runs import FOR_RUBRICS, assessment_options
+from evenhand.row_runs import assessment_options
 
 
 def options(*, rubric, **given):
@@ -25,16 +24,3 @@ def options(*, rubric, **given):
 )
 def test_the_order_of_the_options(rubric, given, orders):
     assert options(rubric=rubric, **given).orders == orders
-
-
-@pytest.mark.parametrize("given", [("cyclic", True), ("given", True), ("shuffled", False)])
-def test_orders_that_contradict_are_refused(given):
-    orders, shuffled = given
-    with pytest.raises(InvalidInputError, match="drop one of the two"):
-        options(rubric=True, orders=orders, shuffle_options=shuffled)
-
-
-@pytest.mark.parametrize("name", FOR_RUBRICS)
-def test_what_is_for_a_rubric_does_not_go_with_criteria(name):
-    with pytest.raises(InvalidInputError, match=f"{name} is for a rubric"):
-        options(rubric=False, **{name: JudgeArguments.model_fields[name].default})

@@ -3,9 +3,6 @@
 import pytest
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.errors import (
-    InvalidInputError,
-)
 from evenhand.functions import judge
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.questions import LEVELS
@@ -97,28 +94,3 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
     assert table.rescore(on_position_bias="first").judgements[-1] == last
     assert "missing_response" in table.to_dataset()["unscored_reason"]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        (
-            {"response_fields": ["alder", "brich"]},
-            InvalidInputError,
-            r"no field 'brich', which response_fields names. Did",
-        ),
-        ({"response_fields": []}, InvalidInputError, r"response_fields is \[\]; give the name of a column, or several"),
-        ({"response_fields": ["alder", "alder"]}, InvalidInputError, "each once"),
-        ({"response_fields": None}, InvalidInputError, "response_fields is None"),
-        ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
-        ({"gold_fields": {"tone": "gold"}}, InvalidInputError, "gold_fields names 'tone', which is not judged"),
-        ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
-        ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
-    ],
-)
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_bad_input_is_told_before_the_first_call(options, error, message, dry_run):
-    engine = ScriptedJudge(verdicts)
-    with pytest.raises(error, match=message):
-        assess(engine, dry_run=dry_run, **options)
-    assert engine.requests == []

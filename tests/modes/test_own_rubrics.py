@@ -3,7 +3,6 @@
 import pytest
 
 import evenhand
-from evenhand.errors import InvalidInputError
 from tests.data.formats.test_autorubric import WRITTEN
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
 from tests.support.judges import ScriptedJudge
@@ -63,22 +62,3 @@ def test_a_row_may_name_its_rubric():
     ]
     run = evenhand.judge(rows, None, ScriptedJudge(says), rubric_field="rubric", dry_run=True, journal=None)
     assert run.votes == 8 + 4
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"criteria": "rubrics.evenhand.safety"}, "rubric_field is 'rubrics' and criteria is given"),
-        ({"gold_fields": {"lies": "gold"}}, "rubric_field is 'rubrics' and gold_fields is given"),
-        ({"examples": [{"response": "x", "lies": "Yes"}]}, "rubric_field is 'rubrics' and examples is given"),
-        ({"rubric_field": "rubric"}, "instance 0 has no field 'rubric', which rubric_field names. Did you mean"),
-        (
-            {"rows": [{"rubrics": "my.yaml", "response": "x"}]},
-            "the field 'rubrics' of instance 0: 'my.yaml' is no rubric of a row",
-        ),
-    ],
-)
-def test_what_contradicts_rubrics_of_rows_is_refused(options, message):
-    with pytest.raises(InvalidInputError) as caught:
-        assess(**options)
-    assert message in str(caught.value)

@@ -31,22 +31,6 @@ NA = Verdict(na=True)
 UNSCORED = Verdict(unscored_reason="no_match")
 
 
-@pytest.mark.parametrize(
-    ("strategy", "expected"),
-    [
-        ("skip", (3 * 0.5 - 2 * 0) / 3),  # cites is left out of both sums
-        ("zero", 3 * 0.5 / 4),
-        ("partial", (3 * 0.5 + 1 * 0.5) / 4),
-        ("fail", 3 * 0.5 / 4),  # its worst option is No
-    ],
-)
-def test_the_na_strategies(strategy, expected):
-    result = rubric_result([FAIR, NA, NO], rubric_as_judged(RUBRIC, na_strategy=strategy))
-    assert result.score == pytest.approx(expected)
-    assert result.bounds == pytest.approx((expected, expected))
-    assert result.unpenalized.na == ("cites",)
-
-
 def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_option():
     result = rubric_result([UNSCORED, YES, YES], RUBRIC)
     # (1 − 2) / 1 is below 0

@@ -12,7 +12,7 @@ from evenhand.votes import Vote
 
 RUBRIC = Rubric(name="answer", criteria=(yes_no_criterion("right", "…"), yes_no_criterion("polite", "…")))
 RULES = VoteRules()
-YES, NO, UNSCORED = 0, 1, None
+YES, NO = 0, 1
 
 
 def drawn(*criteria, judge="a", **about):

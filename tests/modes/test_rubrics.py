@@ -4,10 +4,8 @@ from collections import Counter
 
 import pytest
 
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
-from evenhand.errors import InvalidInputError
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.functions import judge
-from evenhand.statistics.paired_differences import paired_differences
 from tests.support.judges import ScriptedJudge, chooses
 
 CLEAR = Criterion(
@@ -76,33 +74,3 @@ def test_examples_balanced_and_never_the_row_itself():
         assert Counter(case.label for case in cases) == {"Good": 2, "Fair": 2, "Bad": 2}
         assert request.question.responses[0] not in {case.response for case in cases}
         assert "Dates must be exact." in request.messages[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("given", "options", "message"),
-    [
-        ([RUBRIC, CLEAR], {}, "is a rubric, which is judged alone"),
-        ([CLEAR, "rubrics.evenhand.summarization"], {}, "'rubrics.evenhand.summarization' is a rubric"),
-        (Checklist(name="c", items=(ChecklistItem(question="Is it so?"),)), {}, "is a checklist"),
-        (CLEAR, {"length_penalty": {}}, "length_penalty is for a rubric"),
-        (RUBRIC, {"calls": "per_item", "flow": "two_step"}, "one reply a response"),
-        (RUBRIC, {"num_examples": 2}, "there are no examples"),
-        (RUBRIC, {"examples": [{"response": "x", "clear": "Good"}]}, "no column 'cites'"),
-    ],
-)
-def test_bad_input_is_told_before_the_first_call(given, options, message):
-    engine = ScriptedJudge(says)
-    with pytest.raises(InvalidInputError, match=message):
-        assess(engine, rubric=given, **options)
-    assert engine.requests == []
-
-
-def test_what_no_response_reached_is_in_the_interval_of_a_difference():
-    points = Rubric(name="points", criteria=(CITES, RUDE.model_copy(update={"weight": -3})), clip="mean")
-    said = {"alder": {"cites": "Yes", "rude": "No"}, "birch": {"cites": "No", "rude": "No"}}
-    judge_of_two = ScriptedJudge(lambda asked: said[asked.question.responses[0]][asked.question.criterion.name])
-    table = assess(judge_of_two, rows=[{"alder": "alder", "birch": "birch"}] * 3, rubric=points)
-    assert [table.rubric_results[system][0].score for system in table.systems] == [1.0, 0.0]
-    # scores lie between -3 and 1, so that a difference lies between -4 and 4, whatever three rows show
-    (expected,) = paired_differences([[1.0, 0.0]] * 3, bounds=(-3.0, 1.0))
-    assert table.rubric_differences[0].difference == expected.difference

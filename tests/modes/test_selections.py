@@ -1,8 +1,6 @@
 """From votes on candidates to one selection: shares, ties, orders, panels, bounds; worked by hand."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evenhand.modes.best_of import select, summarize_selections
 from evenhand.votes import Vote
@@ -36,37 +34,6 @@ class TestSelect:
         assert selection.scored
         assert selection.agreement == 0.5
 
-    @given(
-        st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from("xy"), st.integers(0, 1)), min_size=1),
-        st.permutations([0, 1, 2]),
-        st.sampled_from(["average", "abstain", "first"]),
-        st.sampled_from(["mode", "unanimous"]),
-    )
-    def test_renumbering_the_candidates_renumbers_the_selection_and_no_more(self, drawn, renumbered, policy, rule):
-        def cast(number):
-            votes = []
-            for place, (option, judge, order) in enumerate(drawn):
-                selected = None if option is None else number[option]
-                # The orders keep their rank, as what is called the given one does not depend on the numbering.
-                votes.append(vote(selected, (GIVEN, TURNED)[order], judge=judge, sample=place))
-            return votes
-
-        names = [""] * 3
-        for place, name in enumerate(NAMES):
-            names[renumbered[place]] = name
-        rules = {"on_position_bias": policy, "aggregation": rule}
-        plain = select(cast([0, 1, 2]), NAMES, **rules)
-        other = select(cast(renumbered), tuple(names), **rules)
-        assert other.selected == plain.selected
-        assert other.unscored_reason == plain.unscored_reason
-        if plain.shares is None:
-            assert other.shares is None
-        else:
-            assert [other.shares[place] for place in renumbered] == pytest.approx(plain.shares)
-            for (low, high), share in zip(plain.bounds, plain.shares, strict=True):
-                assert 0 <= low <= share + 1e-9
-                assert share <= high + 1e-9 <= 1 + 2e-9
-
 
 class TestSummary:
     def test_by_hand(self):
@@ -98,13 +65,3 @@ class TestSummary:
         assert summary.votes.parse_rate.estimate == pytest.approx(6 / 8)
         # The first shown is chosen in the given order of 0 and 1, in the turned one of 1 and of 3: 4 of 6.
         assert summary.first_shown_share.estimate == pytest.approx(4 / 6)
-
-    def test_refused_choices_let_the_bounds_of_the_rates_lead(self):
-        # a chosen in 12 of 12, and 8 refused: 12 to 20 of 20; b: 0 to 8
-        read, refused = [select(both(0, 0), NAMES)] * 12, [select(both(None, None), NAMES)] * 8
-        a, b, _ = summarize_selections([*read, *refused]).candidates.values()
-        assert (a.unscored_bounds.low, a.unscored_bounds.high, a.unscored_bounds.share) == pytest.approx(
-            (0.6, 1.0, 0.4)
-        )
-        assert (b.unscored_bounds.low, b.unscored_bounds.high) == pytest.approx((0.0, 0.4))
-        assert [one.unscored_bounds for one in summarize_selections(read).candidates.values()] == [None] * 3

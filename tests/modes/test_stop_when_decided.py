@@ -3,19 +3,19 @@
 import pytest
 
 from evenhand import winrates
-from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
+from evenhand.errors import EngineError, TooManyFailuresError
 from evenhand.modes.winrates import FIRST_BLOCK
 from evenhand.question import comparison_criterion
 from evenhand.statistics.intervals import ConfidenceSequence
 from tests.support.judges import ScriptedJudge
 
 BETTER = comparison_criterion("better", "Which response is better?")
-SURE = {"a": 2.0, "b": 1.0, "c": 1.0}
+SURE = {"a": 2.0, "b": 1.0}
 TOTAL = 100
 
 
-def rows_of(total=TOTAL, systems="abc"):
-    return [{"n": str(place), **{name: f"{name} of {place}" for name in systems}} for place in range(total)]
+def rows_of():
+    return [{"n": str(place), "a": f"a of {place}", "b": f"b of {place}"} for place in range(TOTAL)]
 
 
 def prefers(qualities):
@@ -33,9 +33,9 @@ def prefers(qualities):
     return ScriptedJudge(reply)
 
 
-def compare(judge, systems=("a", "b"), total=TOTAL, **options):
+def compare(judge, rows=None, **options):
     settings = {"flow": "verdict_only", "progress": False, "journal": None, "check_positional_bias": False, **options}
-    return winrates(rows_of(total), BETTER, judge, response_fields=list(systems), **{"stop": "decided", **settings})
+    return winrates(rows or rows_of(), BETTER, judge, response_fields=["a", "b"], stop="decided", **settings)
 
 
 class TestWhatIsAsked:
@@ -56,18 +56,7 @@ class TestWhatIsAsked:
 
     def test_prompts_of_a_cluster_are_asked_together_and_are_one_bet(self):
         rows = [{**row, "topic": f"t{place // 4}"} for place, row in enumerate(rows_of())]
-        table = winrates(
-            rows,
-            BETTER,
-            prefers(SURE),
-            response_fields=["a", "b"],
-            stop="decided",
-            cluster_field="topic",
-            flow="verdict_only",
-            progress=False,
-            journal=None,
-            check_positional_bias=False,
-        )
+        table = compare(prefers(SURE), rows, cluster_field="topic")
         by_topic = {}
         for entry in table.contests:
             by_topic.setdefault(entry.cluster, []).append(entry)
@@ -103,21 +92,3 @@ class TestWhatIsUnscored:
         assert table.ranking.pairs[0].win_rate.estimate == 1.0
         assert not table.decisions["a", "b"].decided
         assert len(table.contests) == TOTAL
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"design": "swiss:2"}, "does not go with design='swiss:2'"),
-        ({"interval": "t"}, "interval is 't', which holds for a sample of a fixed size"),
-        ({"stop": None, "alpha": 0.05}, "alpha is 0.05, the error rate of stop='decided', and stop is None"),
-        ({"alpha": 0.1, "level": 0.99}, "the one is 1 less the other"),
-        ({"alpha": 0.7}, r"alpha is 0.7; give a number such as 0.05"),
-        ({"stop": "soon"}, "stop is 'soon'"),
-    ],
-)
-def test_what_does_not_fit_is_refused_before_the_first_call(options, message):
-    judge = prefers(SURE)
-    with pytest.raises(InvalidInputError, match=message):
-        compare(judge, "abc", **options)
-    assert not judge.requests

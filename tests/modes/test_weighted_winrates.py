@@ -1,13 +1,10 @@
 """Every number of a comparison follows the reduction that it is labelled with."""
 
-import numpy as np
 import pytest
 
 import evenhand
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.question import comparison_criterion
-from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranking import rank_systems
 
 GRADED = comparison_criterion("better", "Which response is better?", graded=True)
 QUIET = {"progress": False, "journal": None}
@@ -62,27 +59,3 @@ def test_every_rate_is_of_the_battles():
         assert found.head_to_head[pair.second, pair.first].estimate == pytest.approx(1 - head)
         assert named["winrate", (pair.first, pair.second)].estimate == pytest.approx(head)
         assert pair.difference.estimate == pytest.approx(rates[pair.first] - rates[pair.second])
-
-
-def test_intervals_and_tests_are_those_of_the_battles_as_contests():
-    """For two systems a grade s is 2 s contests of the prompt with one winner, and a tie four ties."""
-    found = table(("s0", "s1"), reduction="weighted_win_rate")
-    grades = np.array([contest.grade for contest in found.contests])
-    times = np.where(grades == 0, 4, 2 * np.abs(grades))
-    assert np.array_equal(times, np.rint(times))
-    times = times.astype(int)
-    score, prompt = np.repeat((np.sign(grades) + 1) / 2, times), np.repeat(np.arange(N), times)
-    size = len(score)
-    fought = Contests.of(["s0", "s1"], first=[0] * size, second=[1] * size, score=score, cluster=prompt)
-    oracle = rank_systems(fought)
-    (expected,), (pair,) = oracle.pairs, found.ranking.pairs
-    for name in ("win_rate", "difference"):
-        own, theirs = getattr(pair, name), getattr(expected, name)
-        assert (own.estimate, own.low, own.high) == pytest.approx((theirs.estimate, theirs.low, theirs.high))
-    assert pair.win_rate_test.p_value == pytest.approx(expected.win_rate_test.p_value)
-    assert pair.difference_test.p_value == pytest.approx(expected.difference_test.p_value)
-    for system in ("s0", "s1"):
-        own = found.system(system)
-        theirs = next(each for each in oracle.systems if each.system == system)
-        assert (own.rank, own.rank_low, own.rank_high) == (theirs.rank, theirs.rank_low, theirs.rank_high)
-        assert own.winrate.low == pytest.approx(theirs.winrate.low)

@@ -6,7 +6,6 @@ from evenhand import winrates
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
 ALWAYS = 1000.0
@@ -110,31 +109,6 @@ class TestLongData:
             winrates(rows, BETTER, judge_of(), **LONG_FIELDS, progress=False)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"response_fields": None}, r"^\{\} do not say .* name at least two columns"),
-        ({"response_fields": {"a": "a", "b": "b"}}, "give the columns of the systems"),
-        ({"systems": ["a", "b"]}, r"'systems': \('a', 'b'\)\} do not .* choose among the systems"),
-        ({"id_field": "a_column"}, "instance 0 has no field 'a_column', which id_field names"),
-        ({"systems_field": "a", "response_fields": None}, "that of the prompts with id_field"),
-        ({"systems_field": "a", "id_field": "a"}, "with one row per response, name the column of the responses"),
-        ({"criteria": [BETTER, BETTER]}, "about one criterion"),
-        ({"engine": None}, "no engine was given, and a judge has no default"),
-        ({"scale": "graded"}, "'better' brings its own options"),
-        ({"reduction": "weighted_win_rate"}, "set scale='graded' too"),
-        ({"gold_fields": "kind"}, "instance 0 has 'x' in 'kind', which gold_fields names"),
-        ({"gold_fields": "gold_{first}"}, "no field 'gold_a', which gold_fields names"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_before_the_first_call(given, message):
-    judge = ScriptedJudge(chooses("Response A"))
-    arguments = {"response_fields": ["a", "b", "c"], "criteria": BETTER, "engine": judge, "progress": False, **given}
-    with pytest.raises(InvalidInputError, match=message):
-        winrates(ROWS, **arguments)
-    assert not judge.requests
-
-
 @pytest.fixture(scope="module", name="table")
 def table_of_a_judge_that_takes_the_first():
     return compare(engine=SimulatedEngine(quality=lambda *_: 0.0, position_preference=ALWAYS))
@@ -170,19 +144,9 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
     engine = SimulatedEngine(quality=lambda question, index: quality[question.responses[index]])
     table = compare(rows, names, engine, design="baseline:a", flow="one_step")
     assert table.winrate("a").estimate == pytest.approx(86 / 120)
-    assert [(entry.system, entry.rank) for entry in table.ranking.systems] == [
-        ("b", 1),
-        ("a", 2),
-        ("c", 3),
-        ("d", 4),
-    ]
     assert [(one.system, one.rank) for one in table.ranked] == [("b", 1), ("a", 2), ("c", 3), ("d", 4)]
-    against_all = [one.field_winrate.estimate for one in table.ranked]
-    assert against_all == sorted(against_all, reverse=True)
-    assert against_all[1] == pytest.approx(86 / 120, abs=1e-6)  # the baseline did meet all the others
+    assert table.ranked[1].field_winrate.estimate == pytest.approx(86 / 120, abs=1e-6)  # the baseline met all others
     systems, _, pairs = table.text_tables()
     assert systems.headers[1:3] == ("raw winrate [95%]", "against all [95%]")
     assert [row[0] for row in systems.rows] == ["b", "a", "c", "d"]
     assert pairs.headers[4] == "difference of strengths [95%]"
-    means = [one.mean_rank.estimate for one in table.summary.systems]
-    assert sorted(names, key=lambda name: means[names.index(name)]) == ["b", "a", "c", "d"]

@@ -43,17 +43,3 @@ def test_the_difference_its_test_and_what_was_set_aside(table):
     assert (clear.if_unscored_low, clear.if_unscored_high) == pytest.approx((7 / 12, 8 / 12))
     assert polite.difference.estimate == 0
     assert polite.test.p_value == 1
-
-
-def test_a_cell_with_much_unscored_leads_with_its_bounds():
-    def silent(request):
-        return "" if request.question.responses[0] in {f"birch {row}" for row in range(8, 12)} else verdicts(request)
-
-    found = assess(CLEAR, silent, max_failure_rate=1.0)
-    shown = found.to_markdown()
-    # 4 of 8 read are clear, and of four nothing is known: 4 / 12 to 8 / 12.
-    assert "| birch | clear | 0.33–0.67 [" in shown
-    assert "], 33 % of rows affected |" in shown
-    assert "| alder | clear | 1.00 [" in shown
-    assert "Bounds lead for birch, clear: too many votes are unscored" in shown
-    assert found.summaries["birch", "clear"].score.estimate == pytest.approx(4 / 8)

@@ -4,7 +4,6 @@ import pytest
 
 import evenhand
 from evenhand import SimulatedEngine
-from evenhand.numbers import format_score
 from evenhand.parsing import where_read
 
 ROWS = [
@@ -42,16 +41,6 @@ def test_scores_are_found_by_system_with_what_they_rest_on(judged):
     assert value(judged, "unscored").value == 0.0  # votes on a missing response are not asked for
     assert value(judged, "unscored_verdicts").value == 0.25  # of four responses, each on two criteria, one is missing
     assert value(judged, "relevance.unscored_verdicts", "new").value == 0.5
-
-
-def test_where_so_much_is_unscored_that_bounds_lead_they_are_found_with_the_score_that_they_stand_for(judged, compared):
-    unscored = judged.summaries["new", "relevance"].unscored_bounds
-    found = value(judged, "relevance", "new")
-    assert found.bounds == unscored is not None
-    assert found.written == format_score(None, unscored)
-    assert value(judged, "relevance.parse_rate", "new").bounds is None
-    assert value(judged, "relevance", "old").bounds is None
-    assert value(compared, "winrate", "old").bounds == compared.system("old").unscored_bounds is not None
 
 
 def test_winrates_are_found_of_systems_and_of_pairs(compared):

@@ -60,24 +60,12 @@ def test_what_was_not_the_same_is_named(other, says):
     ("ask", "used"),
     [
         (judged, ["direct_assessment", "selection", "reask"]),
-        (lambda: judged(flow="one_step", max_reasks=0), ["direct_one_step"]),
         (lambda: judged(flow="verdict_only", max_reasks=0), ["direct_verdict"]),
         (lambda: judged(generate_summaries=True), ["direct_assessment", "selection", "reask", "summary"]),
         (lambda: judged(criteria=RUBRIC, calls="per_item"), ["rubric_sheet", "sheet_reask"]),
         (lambda: evenhand.checklist(ROWS, ["Is it?"], JUDGE, **HOW), ["checklist_sheet", "sheet_reask"]),
-        (lambda: evenhand.checklist(ROWS, ["Is it?"], JUDGE, mode="item", **HOW), ["checklist_item", "reask"]),
-        (
-            lambda: evenhand.winrates(
-                ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=[], flow="one_step", **QUIET
-            ),
-            ["comparison_one_step", "reask"],
-        ),
-        (
-            lambda: evenhand.grade_scores(
-                ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=[], prompts=["select", "grade"], **QUIET
-            ),
-            ["best_of_select", "best_of_grade", "reask"],
-        ),
+        (lambda: evenhand.winrates(ROWS, BETTER, JUDGE, flow="one_step", **HOW), ["comparison_one_step", "reask"]),
+        (lambda: evenhand.grade_scores(ROWS, BETTER, JUDGE, prompts=["select"], **HOW), ["best_of_select", "reask"]),
     ],
 )
 def test_the_prompts_are_those_that_are_sent(ask, used, monkeypatch):

@@ -37,13 +37,6 @@ def refusal(path, kind, accepted):
     return rf"'{path}' is {kind} of the format 0\. Accepted: {accepted}\. Write it again .* or read it with the version"
 
 
-def test_a_result_of_another_format_is_refused(tmp_path):
-    path = tmp_path / "result.parquet"
-    judged().save(path)
-    with pytest.raises(InvalidInputError, match=refusal(of_another_format(path), "a saved result", 2)):
-        evenhand.open(path)
-
-
 def test_a_part_of_another_format_is_refused_where_it_is_opened_and_where_a_run_goes_on(tmp_path):
     how = {"stream_to": tmp_path / "to", "part_rows": 2}
     judged(**how)

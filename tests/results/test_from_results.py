@@ -114,11 +114,6 @@ def test_of_several_metrics_one_is_named():
     assert evenhand.from_results(results, "second_relevance").parameters["seed"] == 3
 
 
-def test_what_has_no_votes_is_said():
-    with pytest.raises(InvalidInputError, match="hold no votes of evenhand"):
-        evenhand.from_results([{"score": {"global": {"f1": 1.0}, "instance": {}}}])
-
-
 def test_of_a_benchmark_the_rows_of_one_subset_are_a_result():
     """Those of a subset within a subset too."""
 

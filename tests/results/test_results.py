@@ -103,19 +103,6 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
     assert set(frame.system) == {"alder", "birch"}
 
 
-def test_what_is_no_result_is_refused_with_the_next_step(judged, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"ends in '.csv'.*\.parquet"):
-        judged.save(tmp_path / "result.csv")
-    data = tmp_path / "data.parquet"
-    pd.DataFrame({"a": [1]}).to_parquet(data)
-    for path in (data, tmp_path / "absent.parquet"):
-        with pytest.raises(InvalidInputError, match=str(path)):
-            evenhand.open(path)
-    judged.save(tmp_path / "result.jsonl")
-    with pytest.raises(InvalidInputError, match=r"results\.save\('results\.parquet'\).*JSON lines are an export"):
-        evenhand.open(tmp_path / "result.jsonl")
-
-
 def test_a_file_that_is_there_survives_a_failed_save(judged, tmp_path, monkeypatch):
     path = tmp_path / "result.parquet"
     judged.save(path)

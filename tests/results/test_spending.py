@@ -9,7 +9,6 @@ import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.replies import MOST_TOKENS
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
@@ -18,8 +17,6 @@ from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.notes import Spending
-from evenhand.results.vote_columns import VoteColumns
-from evenhand.votes import Usage, Vote
 from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.recipes import evaluated
@@ -144,15 +141,6 @@ def test_of_the_users_prices_and_the_cost_that_the_server_claims_the_greater_hol
     assert (spent.unreported, spent.cost_reserved) == (0, 0.0)
 
 
-def test_a_server_without_a_price_needs_no_usage():
-    with JudgeServer(reply=reply_with(None)) as server:
-        free = http_judge(server.base_url, prompt_price=0, completion_price=0)
-        how = {"response_fields": "answer", "journal": None, "progress": False, "flow": "verdict_only"}
-        spent = evenhand.judge(ROWS, "Is it good? Yes or no.", free, max_cost=0.1, **how).spending
-        assert spent.bought == server.seen == 24
-    assert (spent.cost, spent.unreported, spent.cost_reserved, spent.cost_left) == (0.0, 0, 0.0, 0.1)
-
-
 @pytest.mark.parametrize("through_litellm", [False, True])
 def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm):
     with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
@@ -164,12 +152,6 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
         assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
-
-
-def test_engines_that_send_nothing_spend_nothing():
-    for judge in (SimulatedEngine(), ScriptedJudge(chooses("Mid"), identity=False)):
-        votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
-        assert Spending.of(vote for row in votes for vote in row) is None
 
 
 @pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
@@ -217,9 +199,3 @@ def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budge
     assert str(report.spending) in " ".join(str(report).split())
     report.save(tmp_path / "report.json")
     assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending
-
-
-def test_counts_of_tokens_as_large_as_are_believed_are_added_up():
-    used = Usage(calls=1, requests=1, prompt_tokens=MOST_TOKENS, completion_tokens=MOST_TOKENS)
-    votes = [Vote(judge_id="judge", order=(0, 1), selected_index=0, usage=used)] * 3
-    assert VoteColumns.of([votes]).used().prompt_tokens == 3 * 10**12

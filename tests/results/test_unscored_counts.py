@@ -77,15 +77,6 @@ def test_the_command_limits_votes(judged, tmp_path, capsys):
     assert main(["show", str(path), "--require", "unscored_verdicts <= 2 %"]) == 0
 
 
-def test_a_part_of_the_rows_has_its_own_counts(judged):
-    assert str(judged.filter(instance=list(range(3)))) != str(judged)
-    assert str(judged.filter(instance=[0, 1, 2]).unscored_counts) == (
-        "4 of 6 votes unscored (3 rows affected), 1 verdict unscored"
-    )
-    assert [view.instance for view in judged.unscored()] == [0]
-    assert len(judged.unscored("refusal")) == 35
-
-
 def test_a_panel_hides_none():
     panel = [ScriptedJudge(half_silent, name="one"), ScriptedJudge(lambda request: "No", name="two")]
     found = evenhand.judge(ROWS, TRUE, panel, **HOW)

@@ -13,7 +13,6 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_err
 from sklearn.metrics import confusion_matrix as sklearn_matrix
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import (
     accuracy,
     cohen_kappa,
@@ -176,14 +175,6 @@ def test_errors_are_scikit_learns(pairs):
     assert found.bias.estimate == pytest.approx(np.mean(judged) - np.mean(truth), abs=1e-12)
     for interval in (found.root_mean_square, found.mean_absolute, found.bias):
         assert interval.low <= interval.estimate <= interval.high
-
-
-def test_the_limits_of_the_root_are_the_roots_of_the_limits():
-    truth, judged = [0, 1, 1, 0.5], [0.5, 1, 0.75, NAN]
-    (mean_square,) = mean_intervals([0.25, 0, 0.0625])
-    found = value_errors(truth, judged).root_mean_square
-    assert found.n == 3
-    assert (found.low**2, found.high**2) == pytest.approx((mean_square.low, mean_square.high))
 
 
 def test_what_the_data_do_not_define_is_named():

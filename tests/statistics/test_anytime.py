@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import logsumexp
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import (
     CELLS,
     LOG_PRIOR,
@@ -17,7 +15,6 @@ from evenhand.statistics.intervals import (
     ConfidenceSequence,
     IntervalLevel,
     mean_intervals,
-    ratio_intervals,
 )
 from evenhand.statistics.paired_differences import betting_test
 
@@ -35,12 +32,6 @@ def capital(scores, mean, shares=None):
             below *= 1 - weight * Fraction(stake) * (score - m) / (1 - m)
         total += Fraction(prior) * (above + below) / 2
     return float(total)
-
-
-def log_e_values(scores, mean=0.5):
-    """log K(mean) after each score, without steps."""
-    bets = np.stack([np.asarray(scores) / mean - 1, (1 - np.asarray(scores)) / (1 - mean) - 1])[..., None] * STAKES
-    return np.logaddexp(*logsumexp(np.log1p(bets).cumsum(axis=1) + LOG_PRIOR, axis=2)) - np.log(2)
 
 
 class TestByHand:
@@ -77,11 +68,10 @@ class TestProperties:
             (1 - high, 1 - low), abs=1e-7
         )
 
-    @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.05, 0.95))
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.05, 0.95))
     @settings(max_examples=15, deadline=None)
     def test_steps_never_add_evidence(self, scores, mean):
-        exact = float(log_e_values(scores, mean)[-1])
-        assert ConfidenceSequence.of(scores).log_e_value(mean) <= exact + 1e-9
+        assert ConfidenceSequence.of(scores).log_e_value(mean) <= math.log(capital(scores, mean)) + 1e-9
 
     def test_the_bets_are_fair_at_the_mean(self):
         # The mean of K(m) over all outcomes of scores with the mean m is 1: 3 scores of 0 (1/2), 1/4 (1/4), 1 (1/4).
@@ -111,10 +101,6 @@ class TestAsAnInterval:
         (score,) = mean_intervals([1, 5, 4, 5], level=IntervalLevel(0.95, None, "anytime"), bounds=(1, 5))
         low, high = ConfidenceSequence.of([0, 1, 0.75, 1]).limits()
         assert (score.low, score.high) == pytest.approx((1 + 4 * low, 1 + 4 * high))
-
-    def test_scores_without_bounds_are_refused(self):
-        with pytest.raises(InvalidInputError, match="between two bounds"):
-            ratio_intervals([1.0, 2.0], [1, 1], level=IntervalLevel(0.95, None, "anytime"), bounds=None)
 
     def test_the_test_of_one_half(self):
         test = betting_test(np.array([2.0, 0.5, 0.0]), np.array([2.0, 1.0, 0.0]))

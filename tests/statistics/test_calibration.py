@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import calibration
 
 
@@ -37,11 +36,6 @@ def test_by_hand():
     assert found.expected_calibration_error == pytest.approx(0.325)
     assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)
     assert found.n == 4
-
-
-def test_without_a_row_it_is_undefined():
-    with pytest.raises(EstimationError, match="no unit has both"):
-        calibration([], [])
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))

@@ -6,29 +6,6 @@ from evenhand.statistics.contests import Contests, cycle_rate, win_rate_interval
 from evenhand.statistics.strengths import fit_strengths
 
 
-def test_scores_and_meetings_add_up_by_prompt():
-    contests = Contests.of(
-        ["a", "b", "c"],
-        first=[0, 1, 0, 2],
-        second=[1, 0, 2, 1],
-        score=[1.0, 0.25, 0.5, np.nan],
-        cluster=[30, 30, 10, 10],
-    )
-    # prompt 10: a and c tie. Prompt 30: a takes 1 and then 0.75 of b.
-    held = contests.meetings
-    assert list(zip(held.cluster.tolist(), held.first.tolist(), held.second.tolist(), strict=True)) == [
-        (1, 0, 1),
-        (0, 0, 2),
-    ]
-    assert (held.won.tolist(), held.met.tolist()) == ([1.75, 0.5], [2, 1])
-    taken, fought = held.by_system
-    assert taken.tolist() == [[0.5, 0, 0.5], [1.75, 0.25, 0]]
-    assert fought.tolist() == [[1, 0, 1], [2, 2, 0]]
-    against, met = held.of_system(1)
-    assert (against.tolist(), met.tolist()) == ([[0, 0, 0], [0.25, 0, 0]], [[0, 0, 0], [2, 0, 0]])
-    assert len(contests.scored) == 3
-
-
 def test_win_rates_by_hand():
     contests = Contests.of(
         "abc", first=[0, 1, 0, 2], second=[1, 0, 2, 1], score=[1, 0.5, 0.75, np.nan], cluster=[0, 0, 1, 1]
@@ -60,6 +37,8 @@ def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
 
 
 def test_a_tie_breaks_a_circle_and_an_unscored_contest_the_triple():
+    circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[0, 0, 0])
+    assert (cycle_rate(circle).cyclic, cycle_rate(circle).triples) == (1, 1)
     tied = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 0.5], cluster=[0, 0, 0])
     assert (cycle_rate(tied).cyclic, cycle_rate(tied).triples) == (0, 1)
     gap = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, np.nan], cluster=[0, 0, 0])

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.errors import EstimationError
 from evenhand.statistics import grade_score_chance, uniformity
 from evenhand.statistics.consistency import UNSCORED
 from evenhand.statistics.grade_score import grade_score_parts
@@ -79,15 +78,6 @@ def test_by_hand(selected, score):
     assert parts(selected, orders)[0] == pytest.approx(score, abs=1e-5)
 
 
-@pytest.mark.parametrize("n", range(2, 13))
-def test_the_judge_of_one_mind_scores_exactly_1_and_the_stuck_judge_exactly_0(n):
-    for answered in {2, n // 2 + 1, n}:
-        alike = np.zeros((1, n), dtype=int)
-        alike[0, 0] = answered
-        each = np.array([[1] * answered + [0] * (n - answered)])
-        assert (grade_score_parts(each, alike)[0][0], grade_score_parts(alike, each)[0][0]) == (1.0, 0.0)
-
-
 def test_chance_by_hand():
     # N = 3, m = 3. Hold the first choice at place 0 (option 0 in 012); 9 patterns of the places in 120 and 201:
     # places 000: options 0,1,2   L 0                        -> 0
@@ -149,8 +139,3 @@ def test_instances_stuck_to_the_first_of_two():
     result = uniformity([[2, 0]] * 20)
     assert result.chi_square == 40
     assert result.instance_p_value == pytest.approx(stats.chi2.sf(20, 1))
-
-
-def test_without_a_choice_there_is_no_test():
-    with pytest.raises(EstimationError, match="without a choice"):
-        uniformity([[0, 0], [0, 0]])

@@ -56,21 +56,11 @@ def test_not_identified_is_said(score, difference, reason):
     assert found.win_rates == (found.length_effect, found.length_effect)
 
 
-def draw(generator, size, slope, *, spread=0.0, position=0.0, tie=0.0):
-    """Contests of a judge with a known taste for length; quality differences of this spread, in log-odds."""
-    lengths = np.exp(generator.normal(6, 0.7, (size, 2))).round()
-    quality = generator.normal(0, spread, size)
-    shown = generator.choice([-1, 1], size)
-    advantage = slope * np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1])) + quality + position * shown
-    wins, losses = np.exp(advantage / 2), np.exp(-advantage / 2)
-    draws = generator.random(size) * (wins + losses + tie)
-    score = np.where(draws < wins, 1.0, np.where(draws < wins + tie, 0.5, 0.0))
-    return score, lengths, quality, shown
-
-
 def test_it_is_logistic_regression_without_an_intercept():
     generator = np.random.default_rng(0)
-    score, lengths, quality, shown = draw(generator, 300, 0.8, spread=1, position=0.4, tie=0.5)
+    lengths = np.exp(generator.normal(6, 0.7, (300, 2))).round()
+    quality, shown = generator.normal(0, 1, 300), generator.choice([-1, 1], 300)
+    score = generator.choice([0.0, 0.5, 1.0], 300)
     design = np.column_stack([np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1])), quality, shown])
     oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
     weights = np.concatenate([score, 1 - score])

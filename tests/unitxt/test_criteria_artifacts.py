@@ -49,20 +49,13 @@ def without(mapping, *names):
     return {name: value for name, value in mapping.items() if name not in names}
 
 
-@pytest.mark.parametrize("form", ["dict", "python dict", "text", "path", "file name"])
 @pytest.mark.parametrize("criterion", [TONE, UNVALUED, comparison_criterion("better", "Which?", allow_ties=True)])
 @pytest.mark.filterwarnings("ignore::evenhand.unitxt.loading.UndefinedScoreWarning")
-def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
+def test_a_criterion_comes_back_from_its_own_json(criterion, tmp_path):
     path = tmp_path / "own.json"
     path.write_text(criterion.model_dump_json(), encoding="utf-8")
-    given = {
-        "dict": criterion.model_dump(mode="json"),
-        "python dict": criterion.model_dump(),
-        "text": criterion.model_dump_json(),
-        "path": path,
-        "file name": str(path),
-    }[form]
-    assert load(given) == criterion
+    for given in (criterion.model_dump(mode="json"), criterion.model_dump(), path.read_text("utf-8"), path, str(path)):
+        assert load(given) == criterion
 
 
 @pytest.mark.parametrize(
@@ -71,33 +64,15 @@ def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
         ({**PLAIN, "sacle": "nominal"}, "has the field 'sacle'. Did you mean 'scale'?"),
         ({**PLAIN, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal', 'pairwise'."),
         (without(PLAIN, "description"), "has the description None; it must be a text"),
-        (
-            {**PLAIN, "options": [{"label": "Polite", "value": "much"}]},
-            "has the value 'much': Input should be a valid number",
-        ),
-        (
-            {**PLAIN, "options": [{"label": "Polite", "worth": 1}]},
-            "has the field 'worth'. Accepted: 'description', 'label', 'na', 'value'.",
-        ),
-        ({**PLAIN, "options": ["Polite", "Rude"]}, "is 'Polite'; give a mapping"),
-        ({**PLAIN, "options": PLAIN["options"][:1]}, "a choice needs at least two"),
+        ({**PLAIN, "options": [{"label": "Polite", "value": "much"}]}, "has the value 'much': Input should be a valid"),
         ({**TYPED, "weigth": 2}, "has the field 'weigth'. Did you mean 'weight'?"),
-        (without(TYPED, "description"), "has the description None"),
-        (without(TYPED, "name"), "has the name None"),
-        (without(TYPED, "options"), "has the options None"),
         ({**TYPED, "options": ["Polite", "Rude"]}, "is 'Polite'; give an object with a name and a description"),
-        ({**TYPED, "option_map": 3}, "has the option_map 3"),
         ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
-        (
-            {**TYPED, "option_map": {"Polite": "much", "Rude": 0}},
-            "the option 'Polite' of the criterion 'tone' has the value 'much': Input should be",
-        ),
         ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
         ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal'."),
         ({**TYPED, "weight": "heavy"}, "has the weight 'heavy': Input should be a valid number"),
         ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the description {'__type__': 'accuracy_fast'}"),
         ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
-        ("criteria.evenhand.direct.relevance[weight=heavy]", "has the weight 'heavy': Input should be a valid number"),
         ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give an object with a name and a description"),
     ],
 )

@@ -41,6 +41,12 @@ USEFUL = CriteriaWithOptions(
 CLEAR = CriteriaWithOptions(
     name="is clear", description="Is it clear?", options=USEFUL.options, option_map=USEFUL.option_map
 )
+ANY_SCALE = CriteriaWithOptions(
+    name="percent",
+    description="How good is it?",
+    options=USEFUL.options,
+    option_map={"great": 100, "fair": 25, "poor": -1},
+)
 DIRECT_JUDGES = (LLMJudgeDirect, evenhand.DirectJudge)
 BETTER = Criteria(name="better", description="Which one helps more?")
 
@@ -98,6 +104,7 @@ DIRECT = {
     "context in one field": {"criteria": USEFUL},
     "context fields listed": {"criteria": USEFUL, "context_fields": ["question", "context"]},
     "context fields named": {"criteria": USEFUL, "context_fields": {"asked": "question"}},
+    "values on any scale": {"criteria": ANY_SCALE},
     "one order": {"criteria": USEFUL, "check_positional_bias": False},
     "without prompts": {"criteria": USEFUL, "include_prompts_in_result": False},
     "a name for the judge": {"criteria": USEFUL, "evaluator_name": "Somebody"},

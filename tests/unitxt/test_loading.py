@@ -6,7 +6,7 @@ import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.unitxt.criteria_artifacts import to_artifact
-from evenhand.unitxt.loading import load_checklist, load_of_rows, load_rubric
+from evenhand.unitxt.loading import load_checklist, load_criterion, load_of_rows, load_rubric
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
 
@@ -45,12 +45,12 @@ def test_a_reference_is_what_it_holds(reference, kind):
     ("reference", "error", "message"),
     [
         (["Is polite."], ArtifactError, "is a list that may be a rubric or a checklist: give a mapping"),
-        ([], ArtifactError, "is a list that may be a rubric or a checklist"),
         ("rubrics.evenhand.safty", ArtifactError, "Did you mean 'rubrics.evenhand.safety'?"),
         ("metrics.accuracy", ArtifactError, "has the type 'accuracy_fast', which is not a criterion"),
-        ({"criteria": ["a"], "items": ["b"]}, InvalidCriterionError, "has the field 'items'"),
-        ({"requirement": "a", "wieght": 2}, InvalidCriterionError, "Did you mean 'weight'?"),
         (b"rubrics", ArtifactError, "is a bytes; give a catalog id"),
+        ("polite", ArtifactError, "no local catalog holds the entry 'polite'"),
+        ("my criteria.json", ArtifactError, "the file 'my criteria.json' cannot be read"),
+        ("{'name': no json}", ArtifactError, "the JSON text is not JSON"),
         ({"foo": 1}, ArtifactError, "is an object with the fields ['foo'], which is neither a criterion (name, desc"),
     ],
 )
@@ -61,10 +61,22 @@ def test_what_cannot_be_told_is_refused(reference, error, message):
 
 
 @pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("  Is it polite?\n", "is_it_polite"),
+        ("Polite?", "polite"),
+        ("The reply cites [1] and/or [2].", "the_reply_cites_1_and_or_2"),
+        ("是否礼貌？", "是否礼貌"),
+    ],
+)
+def test_a_sentence_is_a_yes_no_criterion(sentence, name):
+    assert evenhand.load(sentence) == load_criterion(sentence) == yes_no_criterion(name, sentence.strip())
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ("my.yaml", "instance 0: 'my.yaml' is no rubric of a row; accepted: a list or mapping of criteria"),
-        ([], "instance 0: [] is no rubric of a row; accepted: a list or mapping of criteria"),
         ([{"criterion": "", "points": 1}], "instance 0: rubric 1 of"),
     ],
 )

@@ -194,9 +194,8 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
     checked: Any = checklist(rows, data.load_demo_checklist(), **how)
     say(checked)
     say(
-        "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
-        "or, for any OpenAI-compatible server, "
-        "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
+        "The same with a real model: evenhand demo --engine openai/gpt-4.1-mini, or with a server: "
+        "evenhand demo --engine 'http://localhost:8000/v1[model=NAME]'"
     )
     judged.to_html(report, data=rows, further=(compared, checked), title="The demonstration of evenhand")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)

@@ -19,7 +19,7 @@ GOLD_FIELDS = {"relevance": "{system}_relevance", "correctness": "{system}_corre
 
 
 def load_rows() -> list[dict[str, Any]]:
-    """Return the rows; the README beside the data says what each column holds."""
+    """Return the rows; the README next to the data says what each column holds."""
     text = resources.files(__name__).joinpath("prompts.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 

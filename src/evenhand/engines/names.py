@@ -174,7 +174,7 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
         return engine  # an open panel
     given = listed(engine)
     given = given if model is None else with_model(given, model)
-    return tuple(as_judge(item) for item in with_batch(given, batch))
+    return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
 
 
 def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:

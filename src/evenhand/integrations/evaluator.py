@@ -47,11 +47,11 @@ def details(result: Result) -> dict[str, Any]:
         for name, verdict in parts.items()
         for vote in verdict.votes
     ]
-    told = {
+    described = {
         name: {"score": each.score, "label": each.label, "reason": each.reason, "unscored_reason": each.unscored_reason}
         for name, each in parts.items()
     }
-    return {"unscored_reason": result.unscored_reason, "parts": told, "votes": votes}
+    return {"unscored_reason": result.unscored_reason, "parts": described, "votes": votes}
 
 
 def _parts(result: Result) -> Mapping[str, Verdict]:

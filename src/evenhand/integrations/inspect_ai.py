@@ -42,10 +42,10 @@ def scorer(judge: Judge, *, context: Callable[[TaskState], Mapping[str, Any]] | 
             shown = {"question": state.input_text} if context is None else context(state)
             answer = state.output.completion
             result = await judge(response=answer, context=shown, reference=target.text or None)
-            told = {"explanation": result.reason, "metadata": {"label": result.label, **details(result)}}
+            shown = {"explanation": result.reason, "metadata": {"label": result.label, **details(result)}}
             if result.score is not None:
-                return scorers.Score(value=result.score, answer=answer, **told)
-            return scorers.Score.unscored(reason=result.unscored_reason or "not_applicable", answer=answer, **told)
+                return scorers.Score(value=result.score, answer=answer, **shown)
+            return scorers.Score.unscored(reason=result.unscored_reason or "not_applicable", answer=answer, **shown)
 
         return score
 

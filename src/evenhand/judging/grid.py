@@ -245,7 +245,7 @@ def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
 DesignKind = Literal["all", "baseline", "sample", "swiss"]
 Pair = tuple[int, int]
 
-ACCEPTED = "'all', 'baseline:<system>', 'sample:<pairs an instance>', 'swiss:<rounds>'"
+ACCEPTED = "'all', 'baseline:<system>', 'sample:<pairs per instance>', 'swiss:<rounds>'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class Design:
             instance, balanced over pairs and systems; ``swiss``: ``count`` rounds in which neighbours of the ranking
             so far meet, no pair twice on an instance.
         baseline: The system that meets all others.
-        count: Pairs an instance, or rounds.
+        count: Pairs per instance, or rounds.
         seed: Of ``sample``, of the first round of ``swiss`` and of the ties in its ranking.
 
     In a Swiss design systems of like strength meet, so winrates are drawn towards ½: they rank, but a strength that
@@ -293,7 +293,7 @@ class Design:
         pairs, rounds = number * (number - 1) // 2, number - 1 if number % 2 == 0 else number
         if self.kind == "sample" and self.count is not None and self.count > pairs:
             raise InvalidInputError(
-                f"design={str(self)!r} asks for {self.count} pairs an instance, but {number} systems make {pairs}: "
+                f"design={str(self)!r} asks for {self.count} pairs per instance, but {number} systems make {pairs}: "
                 "lower it, or use design='all'"
             )
         if self.kind == "swiss" and self.count is not None and self.count > rounds:
@@ -315,7 +315,7 @@ def parse_design(text: str, *, seed: int = 0) -> Design:
         >>> parse_design("sample:0")
         Traceback (most recent call last):
             ...
-        evenhand.errors.InvalidInputError: design='sample:0': '0' is not a number of pairs an instance; give a whole \
+        evenhand.errors.InvalidInputError: design='sample:0': '0' is not a number of pairs per instance; give a whole \
 number from 1
     """
     if not isinstance(text, str):
@@ -331,7 +331,7 @@ number from 1
         if not tail:
             raise InvalidInputError(f"design={text!r} names no baseline; write 'baseline:' and a system's name")
         return Design("baseline", baseline=tail, seed=seed)
-    unit = "pairs an instance" if kind == "sample" else "rounds"
+    unit = "pairs per instance" if kind == "sample" else "rounds"
     if not (tail.isascii() and tail.isdigit()) or int(tail) < 1:
         raise InvalidInputError(f"design={text!r}: {tail!r} is not a number of {unit}; give a whole number from 1")
     return Design("sample" if kind == "sample" else "swiss", count=int(tail), seed=seed)

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-import pandas as pd
 
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
@@ -37,6 +36,9 @@ from evenhand.statistics.paired_differences import (
     over_one_family,
     paired_differences,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -254,6 +256,8 @@ class CorrectedScores(PrintedTables):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows of :meth:`records`."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:

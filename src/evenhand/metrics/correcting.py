@@ -105,7 +105,7 @@ def check_labels(
         )
     cells = []
     for about in subjects:
-        votes = [[LabelReader(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
+        votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in mode.questions(about)]
         for named, cast in mode.cells(about, mode.result(about, votes), 0):
             cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(cast)))
     _correct(results_of_run(run, cells), gold, options, seed)

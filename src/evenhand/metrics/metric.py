@@ -494,7 +494,7 @@ class JudgeMetric(RunFields):
             -> field. If it is not set: the row's ``context``, which unitxt's judges show too, and the fields that the
             criterion names (unitxt's do not show these in addition). An empty list: the latter alone, as in unitxt, as
             far as the row has them.
-        guidelines: What the judge is told about judging, in addition to the criterion.
+        guidelines: Instructions for the judge, in addition to the criterion.
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
         format: A field of unitxt's judges: ``formats.chat_api``, the only one that they accept too.
     """
@@ -660,7 +660,7 @@ class JudgeMetric(RunFields):
         return field_of(task_data, prediction_field, row, "prediction_field")
 
     def subject(self, row: int, given: EvaluationInput, judged: Any) -> Subject:
-        """Return the response of an instance, or its responses, and what the judge is told about them.
+        """Return the response of an instance, or its responses, and what the judge is shown with them.
 
         The context of a single response is read only if there is a response.
 

@@ -136,7 +136,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         if self.stop and self.design.kind == "swiss":
             raise InvalidInputError(
                 f"stop={self.stop!r} does not go with design={str(self.design)!r}, which pairs by results; accepted "
-                "with it are 'all', 'baseline:<system>' and 'sample:<pairs an instance>'"
+                "with it are 'all', 'baseline:<system>' and 'sample:<pairs per instance>'"
             )
 
     kind: ClassVar = "winrates"

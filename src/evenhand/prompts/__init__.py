@@ -2,7 +2,7 @@
 
 Data are never parsed as templates, so braces in an answer stay braces. Every data slot stands between tags that carry
 a nonce, which the data cannot know (:func:`nonce_for`). A user's own prompt (:func:`render_own_prompt`) replaces what
-the judge is told, not the tags around the data and not the form of the reply.
+the judge reads, not the tags around the data and not the form of the reply.
 
 A file has sections, each begun by a line such as ``{# material #}``. What stands before ``material`` is the same for
 all rows of a run, byte for byte, and knows neither their texts nor their nonce, so that a server that keeps the

@@ -520,7 +520,9 @@ class VoteColumns:
         reason = codes_of(cast.column("unscored_reason"), REASONS)
         sample, planned = (numbers_of(cast.column(name)) for name in _DRAWS)
         always = np.isnan(planned) | (sample % planned < np.clip(planned - 1, 1, 2))
-        usage = np.stack([numbers[name] for name in _USAGE.values()], axis=1).astype(np.int64)
+        counted = np.stack([numbers[name] for name in _USAGE.values()], axis=1)
+        kind: type[np.integer[Any]] = np.int32 if counted.max(initial=0) < 2**31 else np.int64
+        usage: IntArray = counted.astype(kind)
         return cls(
             n=int(cells.max(initial=-1)) + 1,
             question=cast.column(CELL).to_numpy(),

@@ -271,13 +271,13 @@ def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
 
 def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
     """Describe the fault of an id in one line, without the values given in it."""
-    told = own_words(error)
-    listed = _FIELD.findall(told.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
+    message = own_words(error)
+    listed = _FIELD.findall(message.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
     accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
     unknown = [field for field in overrides if field not in accepted]
     if accepted and unknown:
         return f"it has no field {' and no field '.join(map(repr, unknown))}. {did_you_mean(unknown[0], accepted)}"
-    return redact(told, [str(value) for value in overrides.values()])
+    return redact(message, [str(value) for value in overrides.values()])
 
 
 def _kind(thing: object) -> str:
