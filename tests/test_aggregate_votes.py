@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
+from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.functions import aggregate_votes, agreement, read_replies
 from evenhand.question import comparison_criterion
 from tests.judge_reliability.criteria import LEVELS, SAFE
@@ -57,13 +57,8 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
 
 
 def test_what_cannot_be_aggregated_is_refused():
-    for message, case in {
-        "row 0: the judge 'gpt' voted 'Excellent', which is not an option": (ROWS, JUDGES),
-        r"the weights name \['gtp'\], who did not vote": (ROWS, JUDGES, LEVELS, "weighted_mean", {"gtp": 1}),
-        "no weight for the judge 'gpt'": (ROWS, JUDGES, LEVELS, "weighted_mean", {"llama": 1, "qwen": 1}),
-    }.items():
-        with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
-            aggregate_votes(*case)
+    with pytest.raises(InvalidInputError, match="no weight for the judge 'gpt'"):
+        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"llama": 1, "qwen": 1})
     with pytest.raises(InvalidInputError, match="row 0: the gold label in 'human' is 'maybe'"):
         aggregate_votes([{"a": True, "human": "maybe"}], "a", gold_fields="human")
     for ask in (aggregate_votes, agreement):

@@ -10,18 +10,8 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
-from evenhand.errors import InvalidInputError
 from evenhand.functions import agreement
-from tests.judge_reliability.criteria import LEVELS
 from tests.support.shared import shared_path
-
-ROWS = [
-    {"gpt": "Good", "llama": "Good", "ann": "Good", "bob": "Fair"},
-    {"gpt": "Bad", "llama": "Poor", "ann": "Bad", "bob": "Bad"},
-    {"gpt": "Fair", "llama": None, "ann": "Good", "bob": "Good"},
-    {"gpt": "Excellent", "llama": "Good", "ann": "Excellent", "bob": None},
-    {"gpt": "Poor", "llama": "Poor", "ann": "Fair", "bob": "Fair"},
-]
 
 
 def grades(*labels, scale="ordinal"):
@@ -69,19 +59,3 @@ def test_the_published_kappas_of_pandalms_people_recompute():
         first, second = ([row["humans"][place] for row in rows] for place in places)
         assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
         assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
-
-
-@pytest.mark.parametrize(
-    ("votes", "gold", "message"),
-    [
-        (["gpt", "gtp"], "ann", r"votes names the column 'gtp', which no row has. Did you mean 'gpt'"),
-        (["gpt", "gpt"], "ann", "name at least one column, each once"),
-        ([], "ann", "name at least one column, each once"),
-        (["gpt"], None, "agreement is between at least two"),
-        (["gpt"], "gpt", "agreement is between at least two, each named once"),
-        (["gpt"], "question", "gold_fields names the column 'question'"),
-    ],
-)
-def test_columns_that_cannot_be_compared_are_refused(votes, gold, message):
-    with pytest.raises(InvalidInputError, match=message):
-        agreement(ROWS, votes, LEVELS, gold_fields=gold)

@@ -10,11 +10,15 @@ import sys
 import tomllib
 from functools import cache
 from pathlib import Path
+from types import NoneType
+from typing import get_args
 
 import pytest
+from unitxt.artifact import Artifact
 from unitxt.text_utils import camel_to_snake_case
 
 import evenhand
+import evenhand.metrics
 import evenhand.unitxt
 from benchmarks import size
 from tests.support.processes import Running
@@ -27,11 +31,6 @@ CHECKED = [folder for folder in ("src", "tests", "benchmarks") if (ROOT / folder
 @cache
 def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def classes_in(path):
-    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)]
 
 
 def run(*arguments):
@@ -82,72 +81,26 @@ def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name()
     assert found == BY_STRING.keys()
 
 
-def test_circles_of_imports_are_found_however_they_are_written():
-    modules = {
-        "evenhand.one": "import evenhand.two",
-        "evenhand.two": "def late():\n    from evenhand import three",
-        "evenhand.three": "if TYPE_CHECKING:\n    from evenhand.four import Four",
-        "evenhand.four": "import_module('evenhand.one')",
-        "evenhand.five": "from evenhand.one import name",
-    }
-    graph = size.imported({name: ast.parse(source) for name, source in modules.items()})
-    assert list(size.circles(graph)) == [["evenhand.one", "evenhand.two", "evenhand.three", "evenhand.four"]]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+PURE, OTHERS = [set(contract["source_modules"]) for contract in CONTRACTS if contract["type"] == "forbidden"]
 
 
 def test_every_module_is_told_whether_it_may_know_unitxt():
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    [pure, others] = [set(contract["source_modules"]) for contract in contracts if contract["type"] == "forbidden"]
     modules = {f"evenhand.{info.name}" for info in pkgutil.iter_modules(evenhand.__path__)} - {"evenhand.unitxt"}
     modules |= {f"evenhand.unitxt.{info.name}" for info in pkgutil.iter_modules(evenhand.unitxt.__path__)}
-    assert {name for name in pure if name.count(".") == 1} | others == modules - {"evenhand.unitxt.bases"}
-    assert not pure & others
+    assert {name for name in PURE if name.count(".") == 1} | OTHERS == modules - {"evenhand.unitxt.bases"}
+    assert not PURE & OTHERS
 
 
-LIGHT = [
-    "evenhand",
-    "evenhand.cli",
-    "evenhand.criteria",
-    "evenhand.votes",
-    "evenhand.parsing",
-    "evenhand.prompts",
-    "evenhand.statistics",
-    "evenhand.aggregation",
-    "evenhand.scoring",
-    "evenhand.modes.judgements",
-    "evenhand.question",
-    "evenhand.data.documents",
-    "evenhand.data.fields",
-    "evenhand.data.rows",
-    "evenhand.raters",
-    "evenhand.unitxt.loading",
-    "evenhand.judges",
-    "evenhand.judging.run",
-    "evenhand.modes.winrates",
-    "evenhand.modes.checklist",
-    "evenhand.judge_reliability",
-    "evenhand.engines.names",
-    "evenhand.report.page",
-]
-IMPORTS = """
-import importlib, json, sys
-
-found = {}
-for module in sys.argv[1:]:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "evenhand"]:
-        del sys.modules[name]
-    importlib.import_module(module)
-    found[module] = sorted({"unitxt", "litellm", "datasets", "torch", "matplotlib"} & sys.modules.keys())
-    if found[module]:
-        break
-print(json.dumps(found))
-"""
-
-
-def test_importing_a_module_loads_no_slow_library():
-    """Each module is imported anew, up to the first that loads one."""
-    done = run("-W", "error", "-c", IMPORTS, *LIGHT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout) == {module: [] for module in LIGHT}
+def test_importing_modules_loads_no_slow_library():
+    light = PURE | OTHERS - {"evenhand.__main__", "evenhand.metrics"}
+    light -= {each for each in light if each.startswith("evenhand.unitxt.")}
+    code = (
+        "import importlib, sys; [*map(importlib.import_module, sys.argv[1:])]; "
+        "print(sorted({'unitxt', 'litellm', 'datasets', 'torch', 'matplotlib'} & sys.modules.keys()))"
+    )
+    done = run("-W", "error", "-c", code, *sorted(light), "evenhand.unitxt.loading")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
 def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
@@ -157,99 +110,23 @@ def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
         assert {name for name in names if names.count(name) > 1} == set()
 
 
-def test_the_facade_is_imported_without_numpy():
-    assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
+def subclasses(base):
+    return {base}.union(*map(subclasses, base.__subclasses__()))
 
 
-SLOW = {"datasets", "evaluate", "inspect_ai", "litellm", "matplotlib", "ray", "sklearn", "unitxt"}
-"""Libraries that take seconds to import, or that need not be there: imported where they are used."""
-
-OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
-"""Modules of ours that import unitxt."""
-
-LOCAL_IMPORTS = {
-    **dict.fromkeys(("labels/correct.py", "results/looking.py", "results/results.py"), "pandas: for its frames only"),
-    "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
-    "run_files.py": "the shell reads its options for every page of help",
-}
-"""Files that import something else within a function, and why; a verb of the shell imports what it runs."""
-
-
-def modules_imported_in_functions(path):
-    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    for node in {each for function in functions for each in ast.walk(function)}:
-        if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-
-
-def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
-    root = ROOT / "src" / "evenhand"
-    found = {
-        path.relative_to(root).as_posix()
-        for path in SOURCES
-        for name in modules_imported_in_functions(path)
-        if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
+def test_fields_of_artifacts_have_types_from_which_unitxt_builds_nested_artifacts():
+    """unitxt builds none where the type is a text, as with postponed annotations, or a union with None."""
+    for package in (evenhand.unitxt, evenhand.metrics):
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(info.name)
+    own = [each for each in subclasses(Artifact) if each.__module__.startswith("evenhand.")]
+    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "EngineArtifact"} <= {
+        each.__name__ for each in own
     }
-    assert {path for path in found if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
-
-
-def names_annotations_import(tree):
-    return any(
-        isinstance(node, ast.ImportFrom)
-        and node.module == "__future__"
-        and any(alias.name == "annotations" for alias in node.names)
-        for node in tree.body
-    )
-
-
-@cache
-def artifact_names():
-    """The classes that are artifacts of unitxt, directly or through others."""
-    found = {"Artifact", "Criteria", "CriteriaWithOptions", "InferenceEngine", "MapReduceMetric"}
-    derived = [
-        (node.name, {base.id for base in node.bases if isinstance(base, ast.Name)})
-        for path in SOURCES
-        for node in classes_in(path)
-    ]
-    while more := {name for name, bases in derived if bases & found} - found:
-        found |= more
-    return found
-
-
-DEFINING = [path for path in SOURCES if path.name != "bases.py"]  # which says what types unitxt's own have
-
-
-def artifacts_in(path):
-    return [
-        node
-        for node in classes_in(path)
-        if any(isinstance(base, ast.Name) and base.id in artifact_names() for base in node.bases)
-    ]
-
-
-def test_no_module_that_defines_artifacts_postpones_its_annotations():
-    """unitxt reads annotations at run time; as strings they silently stop nested artifacts from being built."""
-    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "EngineArtifact"} <= artifact_names()
-    assert not {"Flow", "Results", "FreeEngine"} & artifact_names()
-    defining = []
-    for path in DEFINING:
-        if artifacts_in(path):
-            defining.append(path.name)
-            assert not names_annotations_import(parsed(path)), f"{path} defines artifacts and imports annotations"
-    assert {"engines.py", "judge_metrics.py", "recorded.py"} <= set(defining)
-
-
-def test_no_artifact_field_has_an_optional_type():
-    """unitxt drops the nested artifacts of fields whose type is a union with None."""
-    for path in DEFINING:
-        for artifact in artifacts_in(path):
-            for node in artifact.body:
-                if isinstance(node, ast.AnnAssign):
-                    written = ast.unparse(node.annotation)
-                    assert "Optional" not in written, f"{path}: {written}"
-                    assert "| None" not in written, f"{path}: {written}"
+    for artifact in own:
+        for name, kind in inspect.get_annotations(artifact).items():
+            assert not isinstance(kind, str), (artifact, name)
+            assert NoneType not in get_args(kind), (artifact, name)
 
 
 def packages():
@@ -305,6 +182,12 @@ from contextlib import nullcontext
 
 import evenhand
 
+assert "numpy" not in sys.modules
+from evenhand.cli import main
+
+for words in ([], ["judge"], ["catalog"]):
+    assert main([*words, "--help"]) == 0
+
 class Engine:
     judge_id, concurrency = "scripted", 4
 
@@ -333,6 +216,13 @@ better = "criteria.evenhand.pairwise.overall_quality"
 assert len(evenhand.winrates(rows, better, Engine(), response_fields=["a", "b"], context_fields=[], **quiet)) == 2
 assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_fields="a", **quiet)) == 2
 assert evenhand.Judge(polite, Engine(), journal=None).run(response="Eight.").score == 1.0
+for mistyped, nearest in (("criteria.evenhand.direct.relevnce", "relevance"), ("rubrics.evenhand.safty", "safety")):
+    try:
+        evenhand.judge(rows, mistyped, Engine(), response_fields="a", **quiet)
+    except evenhand.EvenhandError as error:
+        assert f".{nearest}'?" in str(error), error
+    else:
+        raise AssertionError(mistyped)
 print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """
 
@@ -355,20 +245,3 @@ def test_the_facade_knows_no_other_name():
     with pytest.raises(AttributeError, match="no attribute 'jugde'"):
         evenhand.jugde  # noqa: B018 - reading it is the test
     assert set(evenhand.__all__) <= set(dir(evenhand))
-
-
-def test_every_module_says_what_it_is():
-    names = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
-    assert not names & {"utils", "util", "helpers", "helper", "misc", "common", "conftest"}
-    for path in SOURCES:
-        assert not path.stem.startswith("test_")
-        assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
-
-
-def test_every_table_has_a_kind_by_which_it_is_asked_for():
-    """One that it is made with: tables of texts, and those of measures, from which it is passed on."""
-    for path in SOURCES:
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"TextTable", "measures_table"}:
-                named = {keyword.arg for keyword in node.keywords}
-                assert "kind" in named or (len(node.args) >= 5 and node.func.id == "TextTable"), (path, node.lineno)

@@ -1,9 +1,5 @@
 """The page of all benchmarks: what fails is told and ends nothing, and what was kept of the page stays."""
 
-import sys
-
-import pytest
-
 from benchmarks import __main__ as command
 
 
@@ -22,19 +18,6 @@ def test_a_benchmark_that_fails_is_told_and_the_next_one_runs(monkeypatch, tmp_p
     assert written.endswith("## Longer runs\n\nkept\n")
     assert "old" not in written
     assert capsys.readouterr().out.strip() in written
-
-
-def test_a_benchmark_that_takes_too_long_is_told(monkeypatch):
-    slow = command.of("clusters", "It takes minutes")
-    said, failure = command.run(slow, sys.executable, quick=False, seconds=0.01)
-    assert (said, failure) == ("", "not finished after 0.01 s")
-
-
-def test_a_name_that_is_none_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        command.main(["throughputs"])
-    said = "there is no benchmark throughputs; there are size, throughput, throughput:prefix-cache"
-    assert said in capsys.readouterr().err
 
 
 def test_every_benchmark_of_the_folder_is_on_the_page():

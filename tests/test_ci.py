@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CI = Path(__file__).resolve().parents[1] / ".ci"
+INSTALL = [shutil.which("bash"), Path(__file__).resolve().parents[1] / ".ci" / "install-browser"]
 TOOLS = ("bash", "cat", "chmod", "env", "id", "sh", "sudo", "tail", "timeout", "true")
 ASKED = """#!/bin/sh
 echo "$*" >> "$0.log"
@@ -31,17 +31,19 @@ def installing(folder, apt_get=None):
         (folder / "sudo").unlink(missing_ok=True)
         (folder / "sudo").write_text('#!/bin/sh\nshift\nexec "$@"\n', encoding="utf-8")
         (folder / "sudo").chmod(0o755)
-    command = [shutil.which("bash"), CI / "install-browser"]
-    done = subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(INSTALL, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_browser_that_is_missing_is_installed(tmp_path):
+def test_a_browser_that_is_missing_is_installed_and_one_that_is_there_is_left_alone(tmp_path):
     assert installing(tmp_path, ASKED) == (0, "", "")
     asked = (tmp_path / "apt-get.log").read_text(encoding="utf-8").splitlines()
     assert asked[0] == "-q update"
     assert all(line.endswith("install chromium chromium-driver") for line in asked[1:])
     assert len(asked) == 3
+    again = subprocess.run(INSTALL, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert len((tmp_path / "apt-get.log").read_text(encoding="utf-8").splitlines()) == 3
 
 
 @pytest.mark.parametrize(
@@ -55,11 +57,3 @@ def test_a_browser_that_is_missing_is_installed(tmp_path):
 def test_where_it_cannot_be_had_the_run_goes_on_and_a_line_says_why(tmp_path, apt_get, why):
     said = f"The tests in a browser skip: Chromium cannot be installed here ({why}).\n"
     assert installing(tmp_path, apt_get) == (0, said, "")
-
-
-def test_a_browser_that_is_there_is_left_alone(tmp_path):
-    for name in ("chromium", "chromedriver"):
-        (tmp_path / name).write_text("", encoding="utf-8")
-        (tmp_path / name).chmod(0o755)
-    assert installing(tmp_path, ASKED) == (0, "", "")
-    assert not (tmp_path / "apt-get.log").exists()

@@ -7,24 +7,13 @@ from xml.etree import ElementTree
 import pyarrow.parquet
 import pytest
 
-import evenhand
 from evenhand.by_name import open as open_results
 from evenhand.cli import main
-from evenhand.errors import CheckFailedError
 from tests.support.rows import write_rows
 
 JUDGE = ["--criteria", "criteria.evenhand.direct.relevance", "--engine", "engines.evenhand.baseline", "--no-progress"]
-SHOWN = [
-    "--response-fields",
-    "new",
-    "old",
-    "--context-fields",
-    "question",
-    "--id-field",
-    "id",
-    "--group-fields",
-    "language",
-]
+SHOWN = ["--response-fields", "new", "old", "--context-fields", "question", "--id-field", "id"]
+SHOWN += ["--group-fields", "language"]
 SAME = {"language": "de", "question": "What is two and two?", "gold": "Off topic"}
 ROWS = [{**SAME, "id": "p-1", "new": "Two and two is four.", "old": "=1+1"}] + [
     {**SAME, "id": f"p-{number}", "new": "Two and two is four.", "old": "Cheese.", "language": "en"}
@@ -74,18 +63,6 @@ def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(
     assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response-fields", "new", *arguments]) == 2
     shown = capsys.readouterr()
     assert (shown.out, said in shown.err) == ("", True)
-
-
-def test_a_run_file_has_conditions_too(run, capsys):
-    file = run.with_name("run.yaml")
-    required = {"require": ["relevance[new] < 0.5", "unscored <= 0"]}
-    how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_fields": "new", "progress": False}
-    file.write_text(json.dumps({"job": "judge", **how, **required}), encoding="utf-8")
-    assert main(["run", str(file)]) == 3
-    (line,) = [each for each in capsys.readouterr().err.splitlines() if "FAILED" in each]
-    assert line.startswith("evenhand: FAILED relevance[new] < 0.5: relevance[new] is ")
-    with pytest.raises(CheckFailedError, match=r"FAILED relevance\.low >= 1: relevance\[new\]\.low is "):
-        evenhand.run(file, require="relevance.low >= 1")
 
 
 def test_a_name_that_the_result_does_not_have_costs_no_result(run, capsys):

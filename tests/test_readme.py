@@ -38,17 +38,3 @@ def test_the_readme_is_short_and_holds_the_two_commands_and_three_jobs_with_what
     codes = [block.code.strip() for block in blocks(README)]
     assert {*STANDS_FOR} <= {*codes}
     assert sum(block.shown is not None for block in blocks(README)) >= 3
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed", "same"),
-    [
-        ("a\nb\n", "a \nb\n\n", True),
-        ("a\n", "a\nb\n", False),
-        ("a\n…\nc\n", "a\nb\nc\nd\n", True),
-        ("a\n…\nb\nd\n", "a\nb\nc\nd\n", False),
-        ("…\nb\n", "a\nb\n", True),
-    ],
-)
-def test_what_is_shown_is_compared_line_by_line(shown, printed, same):
-    assert agrees(shown, printed) is same

@@ -98,33 +98,20 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
         assert "nan" not in text.lower()
 
 
-def test_the_budget_is_for_all_runs_together():
-    engine = ScriptedJudge(always_first)
-    found = report(engine, flow="verdict_only", max_calls=27, max_failure_rate=1.0)
-    # 24 calls for the assessments, three for the comparisons.
-    assert len(engine.requests) == 27
-    assert found.of("better").replies.unscored_counts.reasons == {"budget": 9}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"response_fields": None}, r"response_fields names \[\]; name one column"),
         (
             {"criteria": [BETTER], "response_fields": "a"},
             r"names \['a'\]; name one column or more, and two or more for \['better'\]",
         ),
         ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
-        ({"criteria": [BETTER, BETTER], "response_fields": None}, "give at least one, each once"),
-        ({"gold_fields": "preferred"}, "say which column belongs to which"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
         ({"stop_early": True}, "every judge is reported by itself"),
         ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
-        ({"prompts": [], "unrelated_option": True}, "name a prompt"),
         ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),
-        ({"on_position_bias": "tie"}, "on_position_bias"),
     ],
 )
 def test_what_cannot_be_used_is_named_before_the_first_call(changes, message):

@@ -5,18 +5,15 @@ import logging
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import evenhand
 import evenhand.demo
-from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
-from evenhand.results.made_by import absolute, relative, run_yaml
-from evenhand.run_files import JOBS, PREFIX, TEMPLATES, RunFile, schema, template
+from evenhand.results.made_by import run_yaml
+from evenhand.run_files import PREFIX, TEMPLATES, RunFile, schema, template
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -104,47 +101,31 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("written", "message"),
     [
         ({"sampels": 3}, "run.yaml: sampels is not an option. Did you mean 'samples'?"),
         ({"samples": "many"}, "run.yaml: samples is 'many'; give a whole number of at least 1"),
-        ({"samples": 0}, "run.yaml: samples is 0; give a whole number of at least 1"),
-        ({"limit": -1}, "run.yaml: limit is -1; give a whole number of at least 1, or None"),
         ({"orders": "bth"}, "run.yaml: orders is 'bth'. Did you mean 'both'?"),
         ({"check_positional_bias": 2}, "check_positional_bias is 2; give True, False, or a share"),
-        (
-            {"response_fields": 5},
-            "run.yaml: response_fields is 5; give the name of a column",
-        ),
         ({"job": "jugde"}, "run.yaml: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
-        (
-            {"engine": None},
-            "judge needs --engine (engine in a run file), which is missing",
-        ),
-        ({"criteria": None}, "judge needs --criteria or --rubric-field, one of them, and none is given"),
         ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),
-    ],
-)
-def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_accepted(changes, message, folder, capsys):
-    assert main(["run", str(write(folder, **changes))]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+        ({"out": "rows.jsonl"}, "rows.jsonl', the same file as the input"),
+        ({"report": "x.pdf"}, "x.pdf' ends in '.pdf'. Accepted: '.html'"),
+        ({"report": "x.html", "out": "missing/x.parquet"}, "its folder does not exist"),
         ("- a\n- b\n", "is not a mapping of names to values"),
         ("job: judge\njob: judge\n", 'found duplicate key "job"'),
         ("job: !!python/object/apply:os.system [ls]\n", "is not valid YAML (line 1"),
     ],
 )
-def test_a_file_that_is_no_run_is_told_by_one_line(text, message, folder, capsys):
-    (folder / "run.yaml").write_text(text, encoding="utf-8")
-    assert main(["run", str(folder / "run.yaml")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_accepted(written, message, folder, capsys):
+    path = write(folder, **({} if isinstance(written, str) else written))
+    if isinstance(written, str):
+        path.write_text(written, encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert (message in line, shown.out) == (True, "")
 
 
 def test_a_mistyped_variable_of_the_environment_is_refused(folder, monkeypatch):
@@ -152,10 +133,6 @@ def test_a_mistyped_variable_of_the_environment_is_refused(folder, monkeypatch):
     with pytest.raises(
         InvalidInputError, match=r"EVENHAND_RUN_MAX_CALS, which no run reads\. Did you mean '.*MAX_CALLS'"
     ):
-        said(write(folder))
-    monkeypatch.delenv(PREFIX + "MAX_CALS")
-    monkeypatch.setenv(PREFIX + "MAX_CALLS", "several")
-    with pytest.raises(InvalidInputError, match="max_calls is 'several'"):
         said(write(folder))
 
 
@@ -239,22 +216,6 @@ def test_no_key_is_in_the_run_of_a_result(folder, monkeypatch):
     assert "4711" not in table.to_run_file()
 
 
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20), st.integers(0, 5))
-@settings(max_examples=15, deadline=None)
-def test_what_is_written_is_read_as_it_was(tmp_path_factory, text, number):
-    folder = tmp_path_factory.getbasetemp()
-    run = {
-        "job": "judge",
-        "data": str(folder / "x" / "rows.jsonl"),
-        "guidelines": text,
-        "context_fields": {text: text},
-        "seed": number,
-    }
-    found = parse_yaml(run_yaml(run, folder), "the run")
-    assert absolute(found, folder) == run
-    assert absolute(relative(run, folder / "y"), folder / "y") == run
-
-
 @pytest.mark.parametrize("name", sorted(path.stem for path in TEMPLATES.glob("*.yaml")))
 def test_each_template_runs_as_it_is_and_its_schema_accepts_it(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -276,11 +237,6 @@ def test_the_schema_refuses_what_the_reader_refuses():
         assert not validator.is_valid(run | change), change
     described = json.loads(schema())["$defs"]["JudgeJob"]["properties"]
     assert all(described[name]["description"] for name in RunOptions.model_fields)
-
-
-def test_every_job_is_that_of_a_function():
-    assert {job.function for job in JOBS.values()} == FUNCTIONS.keys() - {"run_mode", "grade_scores"}
-    assert all(verb == job.function.replace("_", "-") for verb, job in JOBS.items())
 
 
 LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "other") for row in ROWS]
@@ -324,39 +280,14 @@ def test_quiet_leaves_results_and_errors_and_verbose_tells_what_is_done_without_
     assert logging.getLogger("evenhand").handlers == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"report": "x.pdf"}, "x.pdf' ends in '.pdf'. Accepted: '.html'"),
-        ({"out": "rows.jsonl"}, "rows.jsonl', the same file as the input"),
-        ({"report": "x.html", "out": "missing/x.parquet"}, "its folder does not exist"),
-        ({"out": "x.csv"}, "a result is saved as Parquet"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_before_the_first_call(changes, message, folder, capsys):
-    with JudgeServer(reply=lambda body: "Yes") as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        assert main(["run", str(write(folder, engine=engine, **changes))]) == 2
-        assert message in capsys.readouterr().err
-        assert server.seen == 0
-
-
 def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unscored(folder, capsys, monkeypatch):
     monkeypatch.setenv("EVENHAND_OFFLINE", "1")
     rows = evenhand.demo.load_rows()
     monkeypatch.setattr(evenhand.demo, "load_rows", lambda: rows[:2])
     engine = "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=judge]"
     asked = ["--engine", engine, "--no-progress"]
-    report = [
-        "reliability",
-        str(folder / "rows.jsonl"),
-        "--criteria",
-        "Is it true?",
-        "--response-fields",
-        "answer",
-        *asked,
-    ]
-    assert main(report) == 3
+    judged = ["--criteria", "Is it true?", "--response-fields", "answer"]
+    assert main(["reliability", str(folder / "rows.jsonl"), *judged, *asked]) == 3
     assert "12 offline. That is 100 % of the votes" in capsys.readouterr().err
     assert main(["demo", *asked]) == 3
     assert capsys.readouterr().err.count("run the same without --offline") == 3

@@ -7,9 +7,8 @@ import pytest
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.numbers import Missing
-from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import summarize
-from evenhand.votes import Match, Usage, Vote
+from evenhand.votes import Vote
 
 LEVELS = Criterion(
     name="level",
@@ -72,15 +71,14 @@ def test_six_instances_by_hand():
     assert dict(summary.unscored_counts.reasons) == {"engine_error": 1, "no_match": 1, "refusal": 1}
 
 
-def test_every_number_of_a_clean_run_is_plain():
+def test_a_clean_run_and_what_it_cannot_say():
     summary = summarize([verdict(vote("High")), verdict(vote("Low"))])
-    assert summary.score.estimate == 0.5
+    assert (summary.score.estimate, summary.parse_rate.estimate) == (0.5, 1.0)
     assert summary.score_if_unscored_0 == summary.score_if_unscored_1 == 0.5
-    assert summary.parse_rate.estimate == 1.0
-    assert isinstance(summary.positional_bias, Missing)  # nothing was shown in two orders
-    assert isinstance(summary.agreement, Missing)  # no instance has more than one vote
-    assert isinstance(summary.spread, Missing)  # nothing was drawn twice
     assert summary.unscored_counts.reasons == {}
+    # no instance was shown in two orders, has more than one vote, or was drawn twice
+    for missing in (summary.positional_bias, summary.agreement, summary.spread, summarize([]).score):
+        assert isinstance(missing, Missing)
 
 
 def test_a_run_in_which_nothing_could_be_read():
@@ -89,12 +87,6 @@ def test_a_run_in_which_nothing_could_be_read():
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.0, 1.0)
     assert summary.num_unscored == 2
     assert summary.parse_rate.estimate == 0.0
-
-
-def test_a_run_without_replies_has_no_parse_rate():
-    summary = summarize([verdict(vote(None, reason="budget")), verdict(vote(None, reason="engine_error"))])
-    assert isinstance(summary.parse_rate, Missing)
-    assert summary.unscored_counts.reasons == {"budget": 1, "engine_error": 1}
 
 
 def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unscored():
@@ -113,15 +105,6 @@ def test_a_vote_that_was_not_read_beside_one_for_na_widens_the_bounds():
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == ((0.5 + 0) / 2, (0.5 + 1) / 2)
 
 
-def test_nothing_at_all():
-    summary = summarize([])
-    assert summary.num_instances == 0
-    missing = (summary.score, summary.parse_rate, summary.positional_bias, summary.agreement, summary.spread)
-    assert all(isinstance(each, Missing) for each in missing)
-    assert isinstance(summary.score_if_unscored_0, Missing)
-    assert summary.usage == Usage()
-
-
 def test_agreement_counts_the_unscored_votes_and_only_panels():
     verdicts = [
         verdict(vote("High", judge="a"), vote("High", judge="b"), vote(None, judge="c", reason="empty")),  # 2 of 3
@@ -135,50 +118,3 @@ def test_the_spread_is_that_of_repeated_draws():
     varied = verdict(vote("High"), vote("High", sample=1), vote("Low", sample=2))
     same = verdict(vote("Mid"), vote("Mid", sample=1))
     assert summarize([varied, same]).spread.estimate == pytest.approx(math.sqrt(2 / 9) / 2)
-
-
-def test_usage_and_reasks_add_up():
-    used = Usage(calls=3, cached=1, prompt_tokens=100, completion_tokens=7, cost=0.01)
-    summary = summarize([verdict(vote("High", usage=used, reasks=1)), verdict(vote("Low", usage=used, reasks=2))])
-    assert summary.usage == Usage(calls=6, cached=2, prompt_tokens=200, completion_tokens=14, cost=0.02)
-    assert summary.reasks == 3
-
-
-def test_a_selection_without_a_value_is_no_score_but_was_read():
-    plain = Criterion(
-        name="kind", description="Which?", options=(Option(label="One"), Option(label="Other")), scale="nominal"
-    )
-    read = aggregate([Vote(judge_id="j", order=(0, 1), selected_index=1, selected_label="Other")], plain)
-    summary = summarize([read])
-    assert isinstance(summary.score, Missing)
-    assert summary.parse_rate.estimate == 1.0
-    assert summary.num_unscored == 1
-
-
-def test_the_order_of_the_instances_does_not_matter():
-    verdicts = [both("High", "Mid"), both("Low", "Low"), verdict(vote(None, reason="empty")), both("Mid", "Mid")]
-    forwards, backwards = summarize(verdicts), summarize(verdicts[::-1])
-    for name in ("score", "positional_bias", "parse_rate", "agreement"):
-        one, other = getattr(forwards, name), getattr(backwards, name)
-        assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
-    assert forwards.unscored_counts.reasons == backwards.unscored_counts.reasons
-
-
-def read_as(kind, index=0):
-    return Vote(judge_id="a", order=(0, 1), selected_index=index, match=Match(index=index, kind=kind))
-
-
-def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
-    unscored = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
-    recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
-    votes = [read_as("exact"), read_as("exact"), read_as("json"), unscored, recorded]
-    readings = VoteColumns.of([votes]).readings()
-    assert readings == {
-        "exact": 2,
-        "normalized": 0,
-        "near": 0,
-        "json": 1,
-        "tag": 0,
-        "line": 0,
-    }
-    assert VoteColumns.of([[unscored, recorded]]).readings() == {}

@@ -45,17 +45,6 @@ def told(result):
     return json.dumps(records, default=str), str(result)
 
 
-@pytest.mark.parametrize(("orders", "share"), [("given", True), ("shuffled", 0.3)])
-def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
-    """Draws of the judge, shuffles and the sample that is shown twice are those of the ids, and not of places."""
-    how = {**HOW, "orders": orders, "check_positional_bias": share}
-    at_once = evenhand.judge(rows(), CRITERION, noisy(), **how)
-    streamed = evenhand.judge(iter(rows()), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=7)
-    assert told(streamed) == told(at_once)
-    assert len(parts_of(tmp_path / "to")) == 6
-    assert told(evenhand.open(tmp_path / "to" / "part-000005.parquet"))[0] != told(at_once)[0]  # a part is whole, too
-
-
 def crit_judge(**how):
     return ScriptedJudge(lambda request: '{"assessment": "a", "selected_option": "Yes"}', **how)
 
@@ -110,8 +99,6 @@ def test_a_budget_that_runs_out_is_over_all_parts_and_a_raised_one_goes_on(tmp_p
     ("change", "message"),
     [
         ({"seed": 3}, "seed is 0 there and 3 here"),
-        ({"flow": "two_step"}, "flow is 'one_step' there and 'two_step' here"),
-        ({"level": 0.9}, "level is 0.95 there and 0.9 here"),
         ({"criteria": "Is it polite?"}, "criteria is"),
         ({"engine": crit_judge(name="other")}, "judges is"),
         ({"response_fields": "question"}, "systems is"),
@@ -180,11 +167,14 @@ def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
 
 
 BETTER = {"criteria": "Which is better?", "id_field": "id"}
+RIGHT = {"criteria": CRITERION, "id_field": "id", "flow": "one_step"}
 
 
 @pytest.mark.parametrize(
     ("function", "data", "given"),
     [
+        ("judge", rows(), {**RIGHT, "orders": "given", "check_positional_bias": True}),
+        ("judge", rows(), {**RIGHT, "orders": "shuffled", "check_positional_bias": 0.3}),
         ("winrates", SYSTEMS, {**WIDE, **BETTER}),
         ("winrates", LONG, {"systems": ["a", "b"], **LONG_FIELDS, **BETTER}),
         ("checklist", SYSTEMS, {"checklist": ["Is it short?", "Is it kind?"], **WIDE, "id_field": "id"}),
@@ -193,6 +183,7 @@ BETTER = {"criteria": "Which is better?", "id_field": "id"}
     ],
 )
 def test_every_way_of_judging_streams(tmp_path, function, data, given):
+    """Draws of the judge, shuffles and the sample that is shown twice depend on ids, not on places."""
     how = {**given, "context_fields": ["question"], "progress": False}
     judge = getattr(evenhand, function)
     at_once = judge(data, engine=noisy(), **how)

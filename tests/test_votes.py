@@ -3,12 +3,10 @@
 import copy
 import pickle
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from evenhand.votes import Completion, Match, Prompts, TokenLogprob, Usage, Verdict, Vote, without_lone_surrogates
+from evenhand.votes import Completion, Prompts, TokenLogprob, Usage, Vote, without_lone_surrogates
 
 
 def test_a_cached_reply_is_no_call_and_costs_nothing():
@@ -27,47 +25,6 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown():
         calls=3, cached=3, prompt_tokens=15, completion_tokens=5, cost=0.5
     )
     assert (Usage(calls=1) + Usage(calls=1)).cost is None
-
-
-def test_an_na_vote_is_answered_but_not_scored():
-    assert Vote(judge_id="j", order=(0, 1), selected_index=0).scored
-    assert not Vote(judge_id="j", order=(0, 1), selected_index=1, na=True).scored
-    assert not Vote(judge_id="j", order=(0, 1), unscored_reason="empty").scored
-
-
-def test_a_reason_must_be_one_of_those_that_are_known():
-    with pytest.raises(ValidationError, match="unscored_reason"):
-        Vote(judge_id="j", order=(0,), unscored_reason="bored")
-
-
-texts = st.none() | st.text()
-votes = st.builds(
-    Vote,
-    judge_id=st.text(),
-    order=st.permutations([0, 1, 2]).map(tuple),
-    sample=st.integers(0, 5),
-    selected_index=st.none() | st.integers(0, 2),
-    selected_label=texts,
-    value=st.none() | st.floats(0, 1),
-    assessment=texts,
-    completion=st.none()
-    | st.builds(
-        Completion,
-        text=texts,
-        finish_reason=texts,
-        cost=st.none() | st.floats(0, 10),
-        logprobs=st.none() | st.lists(st.builds(TokenLogprob, token=st.text(), logprob=st.floats(-50, 0))).map(tuple),
-    ),
-    match=st.none() | st.builds(Match, index=st.none() | st.integers(0, 2), kind=st.just("exact")),
-    prompts=st.none()
-    | st.dictionaries(st.text(), st.lists(st.fixed_dictionaries({"role": st.text(), "content": st.text()}))),
-)
-
-
-@given(st.lists(votes, max_size=3))
-def test_a_verdict_and_its_votes_travel_as_json(cast):
-    verdict = Verdict(votes=tuple(cast), agreement=0.5)
-    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
 
 
 @given(st.text(st.characters()))

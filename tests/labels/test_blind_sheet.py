@@ -29,20 +29,11 @@ TAGS = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
 HOSTILE = TAGS + " \u202eevil\u0000 \u2028 {{ 7*7 }} &lt;"
 GOOD = yes_no_criterion("good", "Is it good?")
 DEPTH = evenhand.Criterion(
-    name="depth",
-    description="How deep is it?",
-    options=[
-        evenhand.Option(label=str(level), value=float(level), description=f"Level {level}") for level in (1, 2, 3)
-    ],
+    name="depth", description="Is it deep?", options=[evenhand.Option(label=f"{n}", value=float(n)) for n in (1, 2, 3)]
 )
 SYSTEMS = ["zelkova-9", "quillaja-7"]
 ROWS = [
-    {
-        "id": f"p-{i}",
-        "question": f"What of {i}?",
-        "zelkova-9": f"It is {i} because of all that.",
-        "quillaja-7": f"No {i}!",
-    }
+    {"id": f"p-{i}", "question": f"What of {i}?", "zelkova-9": f"It is {i} by now.", "quillaja-7": f"No {i}!"}
     for i in range(40)
 ]
 ROWS[0] |= {"quillaja-7": None}
@@ -163,10 +154,7 @@ def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged,
         secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "stratum", "by_verdict")
         assert not [word for word in secret for text in opened if word in text]
         assert all(word in kept.read_text(encoding="utf-8") for word in (*SYSTEMS, "stratum", "probability"))
-        assert (
-            len({card.responses["Response A" if "Response A" in card.responses else "Response"] for card in made.cards})
-            > 10
-        )
+        assert len({next(iter(card.responses.values())) for card in made.cards}) > 10
 
 
 def test_the_draw_is_read_as_it_was_and_a_seed_gives_the_same_sheet(judged, sheet, tmp_path):
@@ -201,10 +189,6 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         judged.to_label(5, data=[{name: row[name] for name in row if name != "question"} for row in ROWS])
     with pytest.raises(InvalidInputError, match=r"n is 41, and zelkova-9, good has 40 rows"):
         judged.to_label(41, data=ROWS)
-    with pytest.raises(InvalidInputError, match="n is 0; give a whole number, 1 or more"):
-        judged.to_label(0, data=ROWS)
-    with pytest.raises(InvalidInputError, match=r"'by_verdic', not a sampling design. Did you mean 'by_verdict'"):
-        judged.to_label(5, data=ROWS, design="by_verdic")
     with pytest.raises(InvalidInputError, match=r"ends in '.xlsx'"):
         judged.to_label(5, data=ROWS).save("sheet.xlsx")
 

@@ -10,12 +10,7 @@ from evenhand.labels.correct import ALL
 from evenhand.statistics import mean_intervals
 from tests.golden.runs import QUIET, TONE
 
-GOOD = evenhand.Criterion(
-    name="good",
-    description="Is it good?",
-    options=[evenhand.Option(label="No", value=0.0), evenhand.Option(label="Yes", value=1.0)],
-    scale="binary",
-)
+GOOD = evenhand.load({"name": "good", "requirement": "Is it good?"})
 HOW = {"context_fields": [], "check_positional_bias": False, **QUIET}
 SYSTEMS = ["new", "old"]
 
@@ -105,16 +100,8 @@ def test_a_group_without_labels_is_told_and_not_corrected():
 
 
 def test_contests_are_told_by_group():
-    votes = [
-        {
-            "id": row["id"],
-            "topic": row["topic"],
-            "first": "new",
-            "second": "old",
-            "vote": "new" if row["good_new"] else "old",
-        }
-        for row in HIDDEN
-    ]
+    contest = {"first": "new", "second": "old"}
+    votes = [{**row, **contest, "vote": "new" if row["good_new"] else "old"} for row in HIDDEN]
     found = evenhand.winrates(votes=votes, group_fields="topic").by("topic")
     assert found.scores["few", "old", "recorded votes"].score.estimate == 1.0
     assert found.differences["few", "new", "old", "win rate"].difference.estimate == -1.0

@@ -113,34 +113,16 @@ def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table:
     assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
 
 
-def test_the_design_is_asked_for_and_its_kinds_are_told(table: Any) -> None:
-    with pytest.raises(InvalidInputError) as refused:
-        evenhand.correct(table, GOLD)
-    for design in ("random", "by_verdict", "probabilities"):
-        assert f"'{design}': rows " in str(refused.value)
-    with pytest.raises(InvalidInputError, match="design is 'at random'"):
-        evenhand.correct(table, GOLD, design="at random")
-
-
 def test_a_draw_that_cannot_be_random_is_doubted(table: Any) -> None:
     only_yes = dict.fromkeys(range(30), "Yes")
     assert "do not look drawn at random" in str(evenhand.correct(table, only_yes, design="random"))
     assert "do not look drawn" not in str(evenhand.correct(table, GOLD, design="random"))
 
 
-def test_probabilities_are_asked_for(table: Any) -> None:
-    with pytest.raises(InvalidInputError, match="with a column 'probability'"):
-        evenhand.correct(table, GOLD, design="probabilities")
-
-
 @pytest.mark.filterwarnings("ignore:the criterion 'tone' gives no value")
 def test_the_options_of_a_nominal_criterion_have_a_share_each() -> None:
-    tone = evenhand.Criterion(
-        name="tone",
-        description="Which tone has it?",
-        options=[evenhand.Option(label=each, value=None) for each in ("warm", "plain", "harsh")],
-        scale="nominal",
-    )
+    options = [evenhand.Option(label=each, value=None) for each in ("warm", "plain", "harsh")]
+    tone = evenhand.Criterion(name="tone", description="Which tone has it?", options=options, scale="nominal")
     table = judged({"alder": ["warm"] * 45 + ["plain"] * 45 + ["harsh"] * 10}, tone)
     gold = {
         **dict.fromkeys(range(15), "warm"),
@@ -158,23 +140,11 @@ def test_the_options_of_a_nominal_criterion_have_a_share_each() -> None:
     assert found["alder", "tone", "harsh"].judge.estimate == pytest.approx(0.1)
 
 
-NA = evenhand.Criterion(
-    name="cites",
-    description="Does it cite the source?",
-    options=[
-        evenhand.Option(label="Yes", value=1.0),
-        evenhand.Option(label="No", value=0.0),
-        evenhand.Option(label="There is none", value=None, na=True),
-    ],
-    scale="binary",
-)
-
-
 def test_where_it_does_not_apply_there_is_no_score() -> None:
-    table = judged({"alder": yes(60, 100)}, NA)
+    table = judged({"alder": yes(60, 100)}, yes_no_criterion("cites", "Does it cite the source?", na=True))
     gold = {
         **dict.fromkeys(range(10), "Yes"),
-        **dict.fromkeys(range(10, 20), "There is none"),
+        **dict.fromkeys(range(10, 20), "N/A"),
         **dict.fromkeys(range(60, 80), "No"),
     }
     found = evenhand.correct(table, gold, design="by_verdict")
@@ -192,11 +162,8 @@ def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together
         for row in range(0, 120, 3)
     ]
     found = evenhand.correct(table, gold, design="random")
-    assert [(each.system, each.second) for each in found.differences] == [
-        ("alder", "birch"),
-        ("alder", "cedar"),
-        ("birch", "cedar"),
-    ]
+    pairs = [("alder", "birch"), ("alder", "cedar"), ("birch", "cedar")]
+    assert [(each.system, each.second) for each in found.differences] == pairs
     first, _, last = found.differences
     assert first.corrected.level == pytest.approx(1 - 0.05 / 3, abs=1e-4)
     assert first.corrected.estimate == pytest.approx(30 / 120)
@@ -282,9 +249,6 @@ def test_what_it_says_is_kept(table: Any, tmp_path: Any) -> None:
     assert document["scores"][0]["corrected"]["estimate"] == pytest.approx(0.5)
     assert document["design"] == "random"
     assert (tmp_path / "scores.csv").read_text(encoding="utf-8").startswith("system,criterion,judge alone [95%]")
-    frame = found.to_pandas()
-    assert frame.loc[0, ["of", "num_labelled", "level"]].tolist() == ["alder", 40, 0.95]
-    assert frame.loc[0, "corrected_low"] < 0.5 < frame.loc[0, "corrected_high"]
     with pytest.raises(InvalidInputError, match=r"\.parquet"):
         found.save(tmp_path / "scores.parquet")
     with pytest.raises(InvalidInputError, match="names 0 of the scores"):

@@ -70,14 +70,8 @@ def test_winrates_are_labelled_by_the_system_that_is_better() -> None:
     compared = evenhand.winrates(
         ROWS, "criteria.evenhand.pairwise.clarity", evenhand.SimulatedEngine(), response_fields=SYSTEMS, **_HOW
     )
-    labels = read_gold(
-        compared,
-        [
-            {"id": 0, "label": "alder"},
-            {"id": 1, "first": "birch", "second": "alder", "label": "tie"},
-            {"id": 3, "label": "birch"},
-        ],
-    )
+    tie = {"id": 1, "first": "birch", "second": "alder", "label": "tie"}
+    labels = read_gold(compared, [{"id": 0, "label": "alder"}, tie, {"id": 3, "label": "birch"}])
     found = by_name(paired(compared, labels))
     assert values(found["alder", "clarity"]) == [1.0, 0.5, None, 0.0]
     assert values(found["birch", "clarity"]) == [0.0, 0.5, None, 1.0]
@@ -151,28 +145,18 @@ def test_what_cannot_be_a_label_is_told(judged: Any, gold: Any, said: str) -> No
         read_gold(judged, gold)
 
 
-RECORDED = {"instance": 0, "label": "Yes"}
-
-
-def recorded(**how: Any) -> Any:
-    rows = [{"vote": "Yes", "system": "alder"}] * 4
-    return evenhand.aggregate_votes(rows, "vote", GOOD, **how)
+RECORDED = evenhand.aggregate_votes([{"vote": "Yes", "system": "alder"}] * 4, "vote", GOOD)
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
-    [
-        ({"system": "birch"}, r"has the column 'system', which is not read: leave it out"),
-        ({"lable": "Yes"}, r"has the column 'lable', which is not read: .* Did you mean 'label'"),
-    ],
+    ("name", "said"), [("system", "leave it out"), ("lable", "Did you mean 'label'")], ids=["no column", "a typo"]
 )
-def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], said: str, tmp_path: Any) -> None:
-    votes = recorded()
-    path, row = tmp_path / "labels.csv", {**RECORDED, **named}
-    path.write_text("\n".join(",".join(map(str, line)) for line in (row, row.values())), encoding="utf-8")
+def test_labels_of_recorded_votes_name_what_was_judged(name: str, said: str, tmp_path: Any) -> None:
+    path, row = tmp_path / "labels.csv", {"instance": 0, "label": "Yes", name: "Yes"}
+    path.write_text(f"instance,label,{name}\n0,Yes,Yes", encoding="utf-8")
     for gold in ([row], path):
-        with pytest.raises(InvalidInputError, match=said):
-            read_gold(votes, gold)
+        with pytest.raises(InvalidInputError, match=rf"has the column '{name}', which is not read: .*{said}"):
+            read_gold(RECORDED, gold)
 
 
 def test_labels_that_are_about_nothing_that_was_judged_are_refused(judged: Any) -> None:
@@ -183,4 +167,4 @@ def test_labels_that_are_about_nothing_that_was_judged_are_refused(judged: Any) 
         read_gold(judged, other)
     told = Labels((Label((0,), "Yes"),), parameters={"criteria": {(0,): "depth"}})
     with pytest.raises(InvalidInputError, match="people were asked about 'depth' on row 0, and judged was 'good'"):
-        read_gold(recorded(), told)
+        read_gold(RECORDED, told)

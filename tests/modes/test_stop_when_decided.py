@@ -10,12 +10,12 @@ from evenhand.statistics.intervals import ConfidenceSequence
 from tests.support.judges import ScriptedJudge
 
 BETTER = comparison_criterion("better", "Which response is better?")
-SURE = {"a": 2.0, "b": 1.0, "c": 1.0}
+SURE = {"a": 2.0, "b": 1.0}
 TOTAL = 100
 
 
-def rows_of(total=TOTAL, systems="abc"):
-    return [{"n": str(place), **{name: f"{name} of {place}" for name in systems}} for place in range(total)]
+def rows_of():
+    return [{"n": str(place), "a": f"a of {place}", "b": f"b of {place}"} for place in range(TOTAL)]
 
 
 def prefers(qualities):
@@ -33,9 +33,9 @@ def prefers(qualities):
     return ScriptedJudge(reply)
 
 
-def compare(judge, systems=("a", "b"), total=TOTAL, **options):
+def compare(judge, rows=None, **options):
     settings = {"flow": "verdict_only", "progress": False, "journal": None, "check_positional_bias": False, **options}
-    return winrates(rows_of(total), BETTER, judge, response_fields=list(systems), **{"stop": "decided", **settings})
+    return winrates(rows or rows_of(), BETTER, judge, response_fields=["a", "b"], stop="decided", **settings)
 
 
 class TestWhatIsAsked:
@@ -56,18 +56,7 @@ class TestWhatIsAsked:
 
     def test_prompts_of_a_cluster_are_asked_together_and_are_one_bet(self):
         rows = [{**row, "topic": f"t{place // 4}"} for place, row in enumerate(rows_of())]
-        table = winrates(
-            rows,
-            BETTER,
-            prefers(SURE),
-            response_fields=["a", "b"],
-            stop="decided",
-            cluster_field="topic",
-            flow="verdict_only",
-            progress=False,
-            journal=None,
-            check_positional_bias=False,
-        )
+        table = compare(prefers(SURE), rows, cluster_field="topic")
         by_topic = {}
         for entry in table.contests:
             by_topic.setdefault(entry.cluster, []).append(entry)

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import evenhand
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.report import gates
@@ -27,14 +28,8 @@ def interval(estimate, low, high):
 
 def counts(unscored, votes=200):
     """Votes, one for each row."""
-    return UnscoredCounts(
-        votes=votes,
-        unscored_votes=unscored,
-        rows=unscored,
-        verdicts=votes,
-        unscored_verdicts=unscored,
-        reasons={"refusal": unscored},
-    )
+    lost = dict.fromkeys(("unscored_votes", "rows", "unscored_verdicts"), unscored)
+    return UnscoredCounts(votes=votes, verdicts=votes, reasons={"refusal": unscored}, **lost)
 
 
 SCORES = (
@@ -78,17 +73,12 @@ def test_the_line_of_a_condition_that_failed_says_value_interval_n_and_unscored_
     [
         ("relevance[new] >= 0.72", False),
         ("relevance[new] >= 0.71", True),
-        ("relevance[new] > 0.71", False),
         ("relevance[new] <= 0.71", True),
-        ("relevance[new] == 0.71", True),
-        ("relevance[new].high <= 76 %", True),
         ("relevance[new].high < 76%", False),
         (" relevance [ new ] .low>=.66 ", True),
         ("relevance[new].n >= 201", False),
         ("relevance.parse_rate[new].low >= 98.5 %", True),
         ("unscored <= 2 %", False),
-        ("unscored <= 0.03", True),
-        ("calls < 400", False),
         ("relevance.difference[new, old].high >= 0", False),
         ("relevance.difference[old,new].high >= 0", True),
         ("answer quality >= 0.5", True),  # the one system that has it
@@ -129,17 +119,12 @@ def test_where_so_much_is_unscored_that_either_may_be_a_condition_does_not_hold_
     ("condition", "said"),
     [
         ("relevence[new].low >= 0.7", "there is no such measure. Did you mean 'relevance[new].low'?"),
-        ("relevance[new].lwo >= 0.7", "Did you mean 'relevance[new].low'?"),
         ("unscored.low <= 0.1", "there is no such measure"),  # a number without an interval
         ("unscored[new] <= 2 %", "there is no such measure"),
-        ("relevance[new] >= 0.7 and unscored <= 0.1", "there is no such measure"),
         ("unscored <= 2", "which lies between 0.00 and 1.00"),
         ("relevance", "is not a condition. Write NAME OP NUMBER"),
-        ("relevance = 0.7", "OP is one of <=, >=, ==, <, >"),
-        ("relevance >= 0,7", "is not a condition"),
         ("relevance[new] >= relevance[old]", "is not a condition"),
         ("unscored <= 1e999", "is not a condition"),
-        ("", "'' is not a condition"),
         (0.7, "0.7 is not a condition"),
     ],
 )
@@ -161,41 +146,16 @@ def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
         assert (found.measure, found.of) == (name + part, tuple(of))
 
 
-ROWS = [
-    {
-        "id": f"r{number}",
-        "language": "de" if number % 2 else "en",
-        "answer": "Yes" if number % 4 else "No",
-        "gold": "Yes",
-    }
-    for number in range(20)
-]
-
-
-OPTIONS = (evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0))
-YES = evenhand.Criterion(name="is yes", description="Is it a yes?", options=OPTIONS, scale="binary")
+HOW = {"flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
 
 
 @pytest.fixture(scope="module")
 def judged():
-    """Of the rows in German all are yes, of those in English a half."""
-
-    def reply(request):
-        return "No" if "\nNo\n" in request.messages[-1]["content"] else "Yes"
-
-    return evenhand.judge(
-        ROWS,
-        YES,
-        ScriptedJudge(reply),
-        response_fields="answer",
-        group_fields="language",
-        id_field="id",
-        gold_fields={"is yes": "gold"},
-        flow="one_step",
-        check_positional_bias=False,
-        journal=None,
-        progress=False,
-    )
+    """Three of four rows are yes, and people say so of all."""
+    rows = [{"answer": "Yes" if number % 4 else "No", "gold": "Yes"} for number in range(20)]
+    judge = ScriptedJudge(lambda request: "No" if "\nNo\n" in request.messages[-1]["content"] else "Yes")
+    how = {"gold_fields": {"is yes": "gold"}, "check_positional_bias": False, **HOW}
+    return evenhand.judge(rows, yes_no_criterion("is yes", "Is it a yes?"), judge, response_fields="answer", **how)
 
 
 def test_corrected_scores_are_those_of_correct(judged):
@@ -220,12 +180,11 @@ def test_a_report_prints_and_raises(judged):
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     rows = [{"answer": f"number {number}"} for number in range(10)]
-    how = {"response_fields": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
 
     def judged(numbers):
         read = [f"number {number}" for number in numbers]
         judge = ScriptedJudge(lambda request: "Yes" if any(n in request.messages[0]["content"] for n in read) else "?")
-        return evenhand.judge(rows, "Is it so?", judge, check_positional_bias=False, **how)
+        return evenhand.judge(rows, "Is it so?", judge, response_fields="answer", check_positional_bias=False, **HOW)
 
     whole, part = judged(range(10)), judged(range(6))
     compared = whole.compare(part)  # the change lies between -0.4 and 0: the other four may all be No
@@ -247,8 +206,7 @@ def summarized():
     """Two systems, of one of which nothing can be read."""
     rows = [{"id": f"r{number}", "new": "Yes", HOSTILE: "Hm."} for number in range(6)]
     judge = ScriptedJudge(lambda request: "Well." if "Hm." in request.messages[0]["content"] else "Yes")
-    how = {"flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False, "id_field": "id"}
-    return evenhand.judge(rows, "Is it so?", judge, response_fields=["new", HOSTILE], **how)
+    return evenhand.judge(rows, "Is it so?", judge, response_fields=["new", HOSTILE], id_field="id", **HOW)
 
 
 def test_json_has_every_finding_and_condition_and_what_made_them(summarized):
@@ -264,7 +222,7 @@ def test_json_has_every_finding_and_condition_and_what_made_them(summarized):
     ]
     assert len(said["findings"]) == len(summarized.findings())
     for written, found in zip(said["findings"], summarized.findings(), strict=True):
-        assert (written["name"], tuple(written["of"])) == (found.name, tuple(map(read_back, found.of)))
+        assert (written["name"], written["of"]) == (found.name, json.loads(json.dumps(found.of)))
     score = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] == ["new"])
     interval = summarized.summaries["new", "is_it_so"].score
     assert [score["value"][name] for name in ("estimate", "low", "high")] == [1.0, interval.low, interval.high]
@@ -275,11 +233,6 @@ def test_json_has_every_finding_and_condition_and_what_made_them(summarized):
     assert [said["unscored"][name] for name in ("votes", "unscored_votes", "rows")] == [24, 12, 6]
     assert "ids" not in said["parameters"]
     assert said["fingerprint"]["judges"] == ["scripted"]
-
-
-def read_back(name):
-    """A name as JSON holds it."""
-    return json.loads(json.dumps(name))
 
 
 def test_junit_has_a_case_for_each_condition(summarized):

@@ -154,12 +154,6 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
 
 
-def test_engines_that_send_nothing_spend_nothing():
-    for judge in (SimulatedEngine(), ScriptedJudge(chooses("Mid"), identity=False)):
-        votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
-        assert Spending.of(vote for row in votes for vote in row) is None
-
-
 @pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
 @pytest.mark.parametrize("max_reasks", [0, 2])
 def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):

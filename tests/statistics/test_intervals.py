@@ -26,27 +26,23 @@ def test_a_sample_without_a_spread_says_nothing_of_the_spread_by_any_method(meth
     assert (open_ended.low, open_ended.high) == (-np.inf, np.inf)
 
 
-def coefficients():
-    def kappa(table, level):
-        return cohen_kappa(table[:, 0], table[:, 1], level=level)
-
-    return {
-        "alpha": lambda table, level: krippendorff_alpha(table, level=level),
-        "kappa": kappa,
-        "percent": lambda table, level: percent_agreement(table, level=level),
-        "effective": lambda table, level: effective_judges(table, level=level)[1],
-        "item": lambda table, level: item_rest_correlations(table, level=level)[0],
-    }
+COEFFICIENTS = {
+    "alpha": lambda table, level: krippendorff_alpha(table, level=level),
+    "kappa": lambda table, level: cohen_kappa(table[:, 0], table[:, 1], level=level),
+    "percent": lambda table, level: percent_agreement(table, level=level),
+    "effective": lambda table, level: effective_judges(table, level=level)[1],
+    "item": lambda table, level: item_rest_correlations(table, level=level)[0],
+}
 
 
-@pytest.mark.parametrize("name", list(coefficients()))
+@pytest.mark.parametrize("name", COEFFICIENTS)
 def test_coefficients_of_repeated_rows_have_the_interval_of_the_rows_once(name):
     generator = np.random.default_rng(7)
     truth = generator.random(40) < 0.5
     table = np.column_stack([truth ^ (generator.random(40) < 0.2) for _ in range(3)]).astype(float)
     table[3, 1] = np.nan
     labels = np.repeat(np.arange(40), 4)
-    measure = coefficients()[name]
+    measure = COEFFICIENTS[name]
     once, four = measure(table, 0.95), measure(np.repeat(table, 4, axis=0), IntervalLevel(0.95, labels.tolist()))
     assert four.n == once.n
     assert four.estimate == pytest.approx(once.estimate, abs=0.01)  # alpha counts N (N - 1)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.special import logit, softmax
+from scipy.special import softmax
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.strengths import fit_strengths, placeable
 from tests.support.shared import shared_path
 
-LOG_2, LOG_3, LOG_4 = np.log([2.0, 3.0, 4.0])
+LOG_3, LOG_4 = np.log([3.0, 4.0])
+BOTH_EFFECTS = [(0, 1, 1, 16), (0, 1, 0.5, 4), (0, 1, 0, 1), (1, 0, 1, 7), (1, 0, 0.5, 7), (1, 0, 0, 7)]
 
 
 def contests_of(rows, systems="ab"):
@@ -38,29 +39,29 @@ class TestByHand:
         np.testing.assert_allclose(log_strengths(fit), [LOG_3, 0, -LOG_3], atol=1e-7)
         np.testing.assert_allclose(softmax(log_strengths(fit)), [9 / 13, 3 / 13, 1 / 13], atol=1e-7)
 
-    def test_davidson(self):
-        # pi = (4, 1), nu = 1.5: win : tie : loss = 4 : 1.5 · sqrt(4) : 1 = 4 : 3 : 1
-        fit = fit_strengths(contests_of([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)]))
-        np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
-        assert np.exp(fit.fit.parameters[-1]) == pytest.approx(1.5, abs=1e-7)
+    @pytest.mark.parametrize(
+        ("rows", "options", "strength", "gamma", "nu"),
+        [
+            # Davidson: pi = (4, 1), nu = 1.5: win : tie : loss = 4 : 1.5 · sqrt(4) : 1 = 4 : 3 : 1
+            ([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)], {}, LOG_4 / 2, None, 1.5),
+            # An order effect: pi = (3, 1), gamma = 2. a first: 2·3 : 1. b first: 2·1 : 3.
+            ([(0, 1, 1, 6), (0, 1, 0, 1), (1, 0, 1, 2), (1, 0, 0, 3)], {"ties": "half"}, LOG_3 / 2, 2, None),
+            # Davidson and Beaver: pi = (4, 1), gamma = 4, nu = 1. a first: 16 : sqrt(16) : 1, b first: 4 : 4 : 4.
+            (BOTH_EFFECTS, {}, LOG_4 / 2, 4, 1),
+        ],
+    )
+    def test_ties_and_orders(self, rows, options, strength, gamma, nu):
+        fit = fit_strengths(contests_of(rows), order_effect=gamma is not None, **options)
+        np.testing.assert_allclose(log_strengths(fit), [strength, -strength], atol=1e-7)
+        if gamma is not None:
+            assert fit.position_probability.estimate == pytest.approx(gamma / (1 + gamma), abs=1e-7)
+        if nu is not None:
+            assert np.exp(fit.fit.parameters[-1]) == pytest.approx(nu, abs=1e-7)
 
-    def test_order_effect(self):
-        # pi = (3, 1), gamma = 2. a first: 2·3 : 1. b first: 2·1 : 3.
-        contests = contests_of([(0, 1, 1, 6), (0, 1, 0, 1), (1, 0, 1, 2), (1, 0, 0, 3)])
-        fit = fit_strengths(contests, order_effect=True, ties="half")
-        np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
-        assert logit(fit.position_probability.estimate) == pytest.approx(LOG_2, abs=1e-7)
-        assert fit.position_probability.estimate == pytest.approx(2 / 3, abs=1e-7)
-
-    def test_davidson_and_beaver(self):
-        # pi = (4, 1), gamma = 4, nu = 1. a first: 16 : sqrt(16) : 1. b first: 4 : sqrt(16) : 4.
-        rows = [(0, 1, 1, 16), (0, 1, 0.5, 4), (0, 1, 0, 1), (1, 0, 1, 7), (1, 0, 0.5, 7), (1, 0, 0, 7)]
-        fit = fit_strengths(contests_of(rows), order_effect=True)
-        np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
-        assert logit(fit.position_probability.estimate) == pytest.approx(LOG_4, abs=1e-7)
-        assert np.exp(fit.fit.parameters[-1]) == pytest.approx(1.0, abs=1e-7)
-        # log-likelihood: 16 log 16/21 + 4 log 4/21 + log 1/21 + 21 log 1/3
+    def test_the_likelihood(self):
+        # 16 log 16/21 + 4 log 4/21 + log 1/21 + 21 log 1/3
         by_hand = 16 * np.log(16 / 21) + 4 * np.log(4 / 21) + np.log(1 / 21) + 21 * np.log(1 / 3)
+        fit = fit_strengths(contests_of(BOTH_EFFECTS), order_effect=True)
         assert fit.fit.log_likelihood == pytest.approx(by_hand, abs=1e-8)
 
     def test_interval(self):

@@ -201,9 +201,6 @@ class BatchServer(JudgeServer):
             self.files[f"err-{batch.name}"] = batch.errors
         batch.status = "expired" if plan.expired else "cancelled" if plan.cancelled else "completed"
 
-    def _bill(self, line):
-        self.answered[line["custom_id"]] += 1
-
     def _openai_line(self, batch, place, line):
         plan, key = batch.plan, line["custom_id"]
         if place in plan.expired or place in plan.cancelled:
@@ -215,7 +212,7 @@ class BatchServer(JudgeServer):
             response = {"status_code": status, "request_id": "r", "body": {"error": {"message": message}}}
             batch.errors.append({"id": "x", "custom_id": key, "response": response, "error": None})
         else:
-            self._bill(line)
+            self.answered[key] += 1
             response = {"status_code": 200, "request_id": "r", "body": self._payload(line["body"], ())}
             batch.output.append({"id": "x", "custom_id": key, "response": response, "error": None})
 
@@ -229,7 +226,7 @@ class BatchServer(JudgeServer):
             error = {"type": kinds[status], "message": message}
             result = {"type": "errored", "error": {"type": "error", "error": error}}
         else:
-            self._bill(line)
+            self.answered[line["custom_id"]] += 1
             body = self._payload({**params, "messages": params["messages"]}, ())
             choice = body["choices"][0]
             message = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -24,9 +23,9 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 class Browser:
     """A window of a browser."""
 
-    def __init__(self, address: str, folder: Path, width: int, options: list[str]) -> None:
+    def __init__(self, address: str, folder: Path, width: int) -> None:
         self.address, self.folder = address, folder
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *options]
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         chrome = {
             "binary": CHROMIUM,
             "args": [*arguments, f"--window-size={width},900", f"--user-data-dir={folder / 'profile'}"],
@@ -114,12 +113,9 @@ class Browser:
             time.sleep(0.05)
         raise AssertionError(f"no {pattern} in {self.folder}")
 
-    def picture(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.ask("GET", "/screenshot")))
-
 
 @contextmanager
-def browser(folder: Path, *, width: int = 1200, options: tuple[str, ...] = ()) -> Iterator[Browser]:
+def browser(folder: Path, *, width: int = 1200) -> Iterator[Browser]:
     """A browser that saves files in a folder."""
     assert DRIVER is not None
     environment = {**os.environ, "HOME": str(folder)}
@@ -129,7 +125,7 @@ def browser(folder: Path, *, width: int = 1200, options: tuple[str, ...] = ()) -
     try:
         assert driver.stdout is not None
         port = next(found[1] for line in driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
-        window = Browser(f"http://127.0.0.1:{port}", folder, width, list(options))
+        window = Browser(f"http://127.0.0.1:{port}", folder, width)
         try:
             yield window
         finally:

@@ -36,7 +36,7 @@ class Fault:
             the reply; ``drip`` sends it one byte every ``seconds``.
 
             ``bad_status`` is a status line that is none; ``informational`` sends ``size`` times "100 Continue" before
-            the reply, ``headers`` so many bytes of headers with it; ``wrong_length`` names a length that is half of
+            the reply; ``wrong_length`` names a length that is half of
             its body's; ``bad_chunks`` has chunks whose lengths are no numbers, ``cut_chunks`` no last one;
             ``bad_encoding`` says that it is gzip, and it is not.
 
@@ -54,7 +54,7 @@ class Fault:
         body: For ``garbage`` and ``says``.
         most: For ``too_many_logprobs``.
         location: For ``redirect``.
-        size: For ``long``, ``inflated``, ``informational`` and ``headers``.
+        size: For ``long``, ``inflated`` and ``informational``.
         encoding: For ``inflated``.
         depth: For ``nested``.
         key: For ``twice``.
@@ -141,7 +141,6 @@ WRITTEN: Mapping[str, Callable[[Fault, bytes], bytes]] = {
     "drip": lambda fault, payload: _whole(payload),
     "bad_status": lambda fault, payload: b"HTTP/1.1 two hundred, more or less\r\n\r\n" + payload,
     "informational": lambda fault, payload: b"HTTP/1.1 100 Continue\r\n\r\n" * fault.size + _whole(payload),
-    "headers": lambda fault, payload: _whole(payload, b"X-Flood: 1234567890\r\n" * (fault.size // 21)),
     "wrong_length": lambda fault, payload: HEAD + b"Content-Length: %d\r\n\r\n" % (len(payload) // 2) + payload,
     "bad_chunks": lambda fault, payload: HEAD + b"Transfer-Encoding: chunked\r\n\r\nmany\r\n" + payload,
     "cut_chunks": lambda fault, payload: (

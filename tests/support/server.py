@@ -15,7 +15,6 @@ In a process of its own, for crash tests and benchmarks (the record is then read
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import json
@@ -29,7 +28,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -157,20 +156,33 @@ def conversation(body: Mapping[str, Any]) -> str:
     return "\n".join(str(message.get("content")) for message in body.get("messages", ()))
 
 
-class Application:
-    """The server without its thread: the plan, the record, and the handler."""
+class JudgeServer:
+    """The server in a thread of this process, as a context manager.
+
+    ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others. With a
+    ``prefix_cache`` its replies say how many tokens of the prompt were in it.
+
+    Attributes:
+        base_url: ``http://127.0.0.1:<port>/v1``
+        requests: Every request in the order received.
+        refused: The number of requests beyond the capacity.
+        finished: The number of requests that were answered in full, errors included.
+    """
 
     def __init__(
         self,
-        reply: ReplyFunction,
-        latency: float,
-        faults: Sequence[Fault],
+        *,
+        reply: ReplyFunction | Sequence[Reply | str | None] | str | None = None,
+        labels: Sequence[str] = (),
+        latency: float = 0.0,
+        faults: Sequence[Fault] = (),
         capacity: int | None = None,
+        port: int = 0,
         prefix_cache: PrefixCache | None = None,
     ) -> None:
         self.capacity = capacity
         self.prefix_cache = prefix_cache
-        self.reply = reply
+        self.reply = _reply_function(reply, labels)
         self.latency = latency
         self.faults = list(faults)
         self.requests: list[SeenRequest] = []
@@ -178,8 +190,71 @@ class Application:
         self.max_in_flight = 0
         self.refused = 0
         self.used: Counter[int] = Counter()
-        self.stopping: asyncio.Event | None = None
-        self.leave: Callable[[float], Awaitable[None]] | None = None
+        self._port = port
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="judge-server", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._ready.wait(10):
+            raise RuntimeError("the loopback server did not start within 10 seconds")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self.stopping.set)
+        self._thread.join(10)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [seen.body for seen in list(self.requests)]
+
+    @property
+    def seen(self) -> int:
+        """The number of requests that arrived."""
+        return len(self.requests)
+
+    def clear_faults(self) -> None:
+        """From now on nothing goes wrong."""
+        self.faults.clear()
+        self.used.clear()
+
+    async def _run(self) -> None:
+        self._loop, self.stopping = asyncio.get_running_loop(), asyncio.Event()
+        self._server = web.Server(self.handle, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=0.2)
+        self._returns = set[asyncio.Task[None]]()
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=2048).start()
+        self._port = self._runner.addresses[0][1]
+        self._ready.set()
+        await self.stopping.wait()
+        for task in self._returns:
+            task.cancel()
+        await self._runner.cleanup()
+        for _ in range(3):  # what was accepted while it ended
+            await asyncio.sleep(0)
+            self._cut_all()
+
+    def _cut_all(self) -> None:
+        for connection in list(self._server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    async def _leave(self, seconds: float) -> None:
+        """Be away for so long."""
+        for listening in list(self._runner.sites):
+            await listening.stop()
+        self._returns.add(asyncio.create_task(self._come_back(seconds)))
+        self._cut_all()
+
+    async def _come_back(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=2048).start()
 
     @property
     def finished(self) -> int:
@@ -291,7 +366,7 @@ class Application:
             request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         request.transport.abort()
         if fault.kind == "away":
-            await self.leave(fault.seconds)
+            await self._leave(fault.seconds)
 
     @staticmethod
     async def _write(request: web.BaseRequest, seen: SeenRequest, response: bytes, fault: Fault) -> web.StreamResponse:
@@ -393,110 +468,6 @@ def _logprobs(reply: Reply, text: str | None, top: int) -> list[dict[str, Any]]:
     ]
 
 
-async def _serve(application: Application, port: int, started: Callable[[int], None], stop: asyncio.Event) -> None:
-    application.stopping = stop
-    server = web.Server(application.handle, handler_cancellation=True, access_log=None)
-    runner = web.ServerRunner(server, shutdown_timeout=0.2)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=2048)
-    await site.start()
-    port = runner.addresses[0][1]
-    returns = set[asyncio.Task[None]]()
-
-    async def come_back(seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        await web.TCPSite(runner, "127.0.0.1", port, backlog=2048).start()
-
-    def cut_all() -> None:
-        for connection in list(server.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
-
-    async def leave(seconds: float) -> None:
-        for listening in list(runner.sites):
-            await listening.stop()
-        returns.add(asyncio.create_task(come_back(seconds)))
-        cut_all()
-
-    application.leave = leave
-    started(port)
-    await stop.wait()
-    for task in returns:
-        task.cancel()
-    await runner.cleanup()
-    for _ in range(3):  # what was accepted while it ended
-        await asyncio.sleep(0)
-        cut_all()
-
-
-class JudgeServer(Application):
-    """The server in a thread of this process, as a context manager.
-
-    ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others. With a
-    ``prefix_cache`` its replies say how many tokens of the prompt were in it.
-
-    Attributes:
-        base_url: ``http://127.0.0.1:<port>/v1``
-        requests: Every request in the order received.
-        refused: The number of requests beyond the capacity.
-        finished: The number of requests that were answered in full, errors included.
-    """
-
-    def __init__(
-        self,
-        *,
-        reply: ReplyFunction | Sequence[Reply | str | None] | str | None = None,
-        labels: Sequence[str] = (),
-        latency: float = 0.0,
-        faults: Sequence[Fault] = (),
-        capacity: int | None = None,
-        port: int = 0,
-        prefix_cache: PrefixCache | None = None,
-    ) -> None:
-        super().__init__(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
-        self._port = port
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="judge-server", daemon=True)
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    async def _run(self) -> None:
-        self._loop = asyncio.get_running_loop()
-
-        def started(port: int) -> None:
-            self._port = port
-            self._ready.set()
-
-        await _serve(self, self._port, started, asyncio.Event())
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        if not self._ready.wait(10):
-            raise RuntimeError("the loopback server did not start within 10 seconds")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self.stopping.set)
-        self._thread.join(10)
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
-
-    @property
-    def bodies(self) -> list[dict[str, Any]]:
-        return [seen.body for seen in list(self.requests)]
-
-    @property
-    def seen(self) -> int:
-        """The number of requests that arrived."""
-        return len(self.requests)
-
-    def clear_faults(self) -> None:
-        """From now on nothing goes wrong."""
-        self.faults.clear()
-        self.used.clear()
-
-
 def _reply_function(
     reply: ReplyFunction | Sequence[Reply | str | None] | str | None, labels: Sequence[str]
 ) -> ReplyFunction:
@@ -513,31 +484,20 @@ def _reply_function(
 class JudgeServerProcess:
     """The server in a process of its own, as a context manager; it answers as :func:`deterministic_reply`."""
 
-    def __init__(
-        self, *, latency: float = 0.0, labels: Sequence[str] = (), text: str | None = None, port: int = 0
-    ) -> None:
-        arguments = ["--port", str(port), "--latency", str(latency)]
-        arguments += [part for label in labels for part in ("--label", label)]
-        if text is not None:
-            arguments += ["--text", text]
-        self._command = [sys.executable, "-m", "tests.support.server", *arguments]
-        self._process: subprocess.Popen[str] | None = None
-        self._port: int | None = None
+    def __init__(self, *, latency: float = 0.0, labels: Sequence[str] = ()) -> None:
+        given = json.dumps({"latency": latency, "labels": list(labels)})
+        self._command = [sys.executable, "-m", "tests.support.server", given]
 
     def __enter__(self) -> Self:
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(self._command, cwd=root, stdout=subprocess.PIPE, text=True)
-        self._port = int(self._process.stdout.readline())
+        self.base_url = self._process.stdout.readline().strip()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait(10)
         self._process.stdout.close()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
 
     def stats(self) -> dict[str, int]:
         """``seen``, ``finished``, ``in_flight`` and ``max_in_flight``."""
@@ -548,24 +508,11 @@ class JudgeServerProcess:
         return self._get("_requests")
 
     def _get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/{path}", timeout=10) as response:
+        with urllib.request.urlopen(f"{self.base_url.removesuffix('v1')}{path}", timeout=10) as response:
             return json.load(response)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A chat-completions server on the loopback interface.")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one; the port is printed first")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before every reply")
-    parser.add_argument("--label", action="append", default=[], help="an option that a reply may name; repeatable")
-    parser.add_argument("--text", help="always answer this")
-    arguments = parser.parse_args()
-    application = Application(_reply_function(arguments.text, arguments.label), arguments.latency, ())
-
-    async def run() -> None:
-        await _serve(application, arguments.port, lambda port: print(port, flush=True), asyncio.Event())  # noqa: T201
-
-    asyncio.run(run())
-
-
 if __name__ == "__main__":
-    main()
+    with JudgeServer(**json.loads(sys.argv[1])) as running:
+        print(running.base_url, flush=True)  # noqa: T201
+        threading.Event().wait()

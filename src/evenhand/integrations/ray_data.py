@@ -40,6 +40,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel, heeding_termination
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
 from evenhand.judging.run import opened_journal
+from evenhand.numbers import format_count
 from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
@@ -332,7 +333,7 @@ def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa
     tally, printed = Counter[str](), time.monotonic()
 
     def describe() -> str:
-        return ", ".join(f"{tally[name]:,} {name}" for name in _COUNTED)
+        return ", ".join(f"{format_count(tally[name])} {name}" for name in _COUNTED)
 
     try:
         for batch in blocks.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
