@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import match_closest_option
-from evenhand.question import (
-    Question,
-    choice_criterion,
-    comparison_criterion,
-    has_plain_answers,
-    option_codes,
-)
+from evenhand.question import Question, choice_criterion, comparison_criterion, has_plain_answers, option_codes
 from tests.support.questions import LEVELS
 
 
