@@ -38,15 +38,12 @@ def told(likeliest, own=None):
 
 LIES = {
     "positive": told(lambda code: {code: 0.7, "0": -1.0}),
-    "slightly_positive": told(lambda code: {code: 0.001}),
     "huge": told(lambda code: {code: 1e308}),
     "endless": told(lambda code: {code: math.inf}),
     "not_a_number": told(lambda code: {code: math.nan}),
     "none_at_all": told(lambda code: {code: -math.inf}),
-    "impossible": told(lambda code: {code: -1e308}),
     "more_than_one": told(lambda code: {code: math.log(0.9), ANSWERS[code]: math.log(0.9)}),
     "own_is_positive": told(truthful, own=3.0),
-    "own_is_huge": told(truthful, own=1e308),
     "too_short": lambda text: told(truthful)(text)[:1],
     "nothing": lambda text: [],
     "other_text": lambda text: told(truthful)("Something else was said."),

@@ -36,24 +36,16 @@ TONE = Criterion(
         Option(label="No tone", na=True),
     ),
 )
+COLUMNS = ("gpt", "llama", "qwen", "human", "group")
 VOTES: list[dict[str, Any]] = [
-    {"gpt": "Wholly relevant", "llama": "Largely relevant", "qwen": None, "human": "Wholly relevant", "group": "a"},
-    {
-        "gpt": "Largely relevant",
-        "llama": "Largely relevant",
-        "qwen": "Barely relevant",
-        "human": "Largely relevant",
-        "group": "a",
-    },
-    {"gpt": "Off topic", "llama": "Partly relevant", "qwen": "Off topic", "human": "Partly relevant", "group": "b"},
-    {"gpt": None, "llama": None, "qwen": None, "human": "Off topic", "group": "b"},
-    {
-        "gpt": "Wholly relevant",
-        "llama": "Wholly relevant",
-        "qwen": "Largely relevant",
-        "human": "Largely relevant",
-        "group": "c",
-    },
+    dict(zip(COLUMNS, row, strict=True))
+    for row in (
+        ("Wholly relevant", "Largely relevant", None, "Wholly relevant", "a"),
+        ("Largely relevant", "Largely relevant", "Barely relevant", "Largely relevant", "a"),
+        ("Off topic", "Partly relevant", "Off topic", "Partly relevant", "b"),
+        (None, None, None, "Off topic", "b"),
+        ("Wholly relevant", "Wholly relevant", "Largely relevant", "Largely relevant", "c"),
+    )
 ]
 
 

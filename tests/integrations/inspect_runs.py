@@ -88,20 +88,6 @@ def expected(folder):
     return evaluated(folder, judge, samples=SAMPLES[:1])["scores"]["eight"]["mean"]
 
 
-def roles(folder):
-    """The model that the evaluation names as its grader."""
-    calls = []
-
-    @inspect_ai.task
-    def graded():
-        judge = Judge(EIGHT, engine(get_model(role="grader")), journal=None)
-        return inspect_ai.Task(dataset=SAMPLES[:3], solver=generate(), scorer=scorer(judge))
-
-    how = {"model": answers(), "model_roles": {"grader": grader(calls)}, "log_dir": folder, "display": "none"}
-    (log,) = inspect_ai.eval(graded, **how)
-    return {"status": log.status, "calls": len(calls), "usage": sorted(log.stats.model_usage)}
-
-
 def cached(folder):
     """Two draws of a prompt are two calls, and the second evaluation makes none."""
     calls, counts = [], []
@@ -143,7 +129,6 @@ def main(folder):
         ),
         "failed": evaluated(folder, Judge(EIGHT, engine(grader([], broken)), journal=None), samples=SAMPLES[:2]),
         "expected": expected(folder),
-        "roles": roles(folder),
         "cached": cached(folder),
         "outside": outside(),
     }

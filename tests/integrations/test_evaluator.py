@@ -28,11 +28,7 @@ def rated(judged, reply, **given):
 
 def test_it_has_score_label_reason_and_plain_metadata():
     found, engine = rated(LEVELS, chooses("Mid"), input="Which?", output="This.", expected="That.", id=7, metadata={})
-    assert {name: found[name] for name in ("score", "label", "reason")} == {
-        "score": 0.5,
-        "label": "Mid",
-        "reason": "It answers.",
-    }
+    assert (found["score"], found["label"], found["reason"]) == (0.5, "Mid", "It answers.")
     assert found["metadata"]["unscored_reason"] is None
     assert [vote["selected_label"] for vote in found["metadata"]["votes"]] == ["Mid", "Mid"]
     assert engine.requests[0].question.context == {"question": "Which?", "reference": "That."}
@@ -55,14 +51,11 @@ def test_what_has_no_score_is_none_and_says_why():
 
 
 def test_parts_of_rubrics_and_checklists_are_told():
-    rubric = Rubric(
-        name="manners", criteria=(yes_no_criterion("polite", "Polite?"), yes_no_criterion("short", "Short?"))
-    )
+    criteria = (yes_no_criterion("polite", "Polite?"), yes_no_criterion("short", "Short?"))
+    rubric = Rubric(name="manners", criteria=criteria)
     found, _ = rated(rubric, chooses("Yes"), output="x")
-    assert {name: part["label"] for name, part in found["metadata"]["parts"].items()} == {
-        "polite": "Yes",
-        "short": "Yes",
-    }
+    parts = found["metadata"]["parts"]
+    assert {name: part["label"] for name, part in parts.items()} == {"polite": "Yes", "short": "Yes"}
     checklist = Checklist(name="facts", items=(ChecklistItem(question="Is it true?", name="true"),))
     found, _ = rated(checklist, lambda request: '{"answers": [{"index": 1, "answer": "Yes"}]}', output="x")
     assert (found["score"], list(found["metadata"]["parts"])) == (1.0, ["true"])

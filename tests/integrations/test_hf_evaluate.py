@@ -54,13 +54,8 @@ def test_references_may_be_texts_lists_or_absent():
     judge = ScriptedJudge(
         lambda request: "It answers." if request.options is None else request.options[0], identity=False
     )
-    metric = DirectJudge(
-        criteria="criteria.evenhand.direct.correctness",
-        inference_engine=judge,
-        context_fields=["reference"],
-        progress=False,
-    )
-    module = evaluation_module(metric)
+    given = {"criteria": "criteria.evenhand.direct.correctness", "context_fields": ["reference"], "progress": False}
+    module = evaluation_module(DirectJudge(inference_engine=judge, **given))
     module.compute(predictions=["eight", "Paris"], references=["Eight legs.", ["Paris.", "The city of Paris."]])
     shown = [request.question.context["reference"] for request in judge.requests]
     assert set(shown) == {"Eight legs.", "Paris.\n\nThe city of Paris."}
@@ -99,8 +94,6 @@ def test_the_module_says_what_it_needs_and_writes_no_file(monkeypatch, tmp_path)
         ({"predictions": ANSWERS}, r"the judge needs \['question'\]: pass question="),
         ({"predictions": ANSWERS, "question": QUESTIONS[:2]}, "differ in length, {3: 'predictions', 2: 'question'}"),
         ({"predictions": "one", "question": ["q"]}, "predictions is 'one'; give a list"),
-        ({"predictions": {"a": "b"}, "question": ["q"]}, "predictions is {'a': 'b'}; give a list"),
-        ({"predictions": 3, "question": ["q"]}, "predictions is 3; give a list"),
     ],
 )
 def test_what_cannot_be_judged_is_named(given, message):
@@ -120,10 +113,7 @@ def test_recorded_votes_are_aggregated():
     assert (scores["relevance_num_unscored"], scores["relevance_num_votes"]) == (1, 8)
     assert scores["relevance_accuracy"] == pytest.approx(2 / 3)
     assert scores["num_of_instances"] == 4
-    for vote, truth in zip(votes[:3], right, strict=False):
-        module.add(prediction=vote, reference=truth)
-    module.add_batch(predictions=votes[3:], references=right[3:])
+    module.add(prediction=votes[0], reference=right[0])
+    module.add_batch(predictions=votes[1:], references=right[1:])
     assert module.compute() == scores
-    without = module.compute(predictions=votes)
-    assert without["relevance"] == scores["relevance"]
-    assert "relevance_accuracy" not in without
+    assert "relevance_accuracy" not in module.compute(predictions=votes)

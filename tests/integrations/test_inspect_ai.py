@@ -68,10 +68,6 @@ def test_a_model_that_fails_leaves_samples_unscored_with_its_words(found):
     assert "mockllm/grader" in eight["samples"]["1"]["metadata"]["votes"][0]["error"]
 
 
-def test_roles_name_the_judge(found):
-    assert found["roles"] == {"status": "success", "calls": 12, "usage": ["mockllm/grader", "mockllm/model"]}
-
-
 def test_inspects_cache_keeps_the_draws_apart(found):
     assert found["cached"] == [12, 12]  # 3 samples, 2 draws, an assessment and a selection each
 

@@ -7,13 +7,10 @@ import pytest
 
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.metrics.judge_metrics import (
-    BestOfJudge,
     ChecklistJudge,
     DirectJudge,
     GradeScore,
-    ModeJudge,
     PairwiseJudge,
-    RubricJudge,
 )
 from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
@@ -54,11 +51,8 @@ JUDGES = {
         {"criteria": QUALITY, "scale": "graded", "reduction": "weighted_win_rate", "design": "swiss:2"},
         pairs(TEXTS, 4),
     ),
-    "rubric": (RubricJudge, {"rubric": "rubrics.evenhand.safety"}, TEXTS),
     "checklist": (ChecklistJudge, {"checklist": "checklists.evenhand.essay"}, TEXTS),
-    "best_of": (BestOfJudge, {"criteria": QUALITY}, pairs(TEXTS, 3)),
     "grade_score": (GradeScore, {"criteria": QUALITY}, [list(each.values()) for each in pairs(TEXTS, 3)]),
-    "mode": (ModeJudge, {"mode": "best_of"}, pairs(TEXTS, 3)),
 }
 
 
@@ -100,7 +94,7 @@ def test_a_group_is_made_of_the_votes_of_its_instances(name):
             of_group = members(results, column, value)
             assert scores["num_of_instances"] == len(of_group)
             read = [row["score"]["instance"]["score"] for row in of_group]
-            if name not in {"weighted", "checklist", "mode"}:  # shares of battles, or of items; no main score
+            if name not in {"weighted", "checklist"}:  # shares of battles, or of items
                 assert scores["score"] == pytest.approx(sum(read) / len(read))
 
 

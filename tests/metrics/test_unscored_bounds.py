@@ -1,19 +1,16 @@
-"""Recipes of every mode warn where so much is unscored that what was read need not be the score, and only there."""
+"""Recipes warn where so much is unscored that what was read need not be the score, and only there."""
 
 import re
 
 import pytest
 
-from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.metrics.judge_metrics import (
-    BestOfJudge,
     ChecklistJudge,
     DirectJudge,
     PairwiseJudge,
-    RubricJudge,
 )
 from tests.support.checklists import sheet
-from tests.support.choosing import reply_for, shown_candidates
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 
@@ -42,26 +39,14 @@ def better(text):
     return "Response A" if text.index("fine") < text.index("fair") else "Response B"
 
 
-def finest(text):
-    return reply_for(next(place for place, shown in enumerate(shown_candidates(text)) if "fine" in shown))
-
-
 scripts("unscored_yes", lambda text: "Yes", lambda text: "No")
 scripts("unscored_sheet", lambda text: sheet("Yes", "Yes"), lambda text: sheet("No", "No"))
 scripts("unscored_comparer", better, better)
-scripts("unscored_chooser", finest, finest)
 
 ANSWERS = (["fine"] * 6 + ["bad"] * 4) * 2
 PAIRS = ([["fine", "fair"]] * 6 + [["fair bad", "fine"]] * 4) * 2
 MODES = {
     "direct": (DirectJudge, "unscored_yes", {"criteria": POLITE}, ANSWERS, "polite"),
-    "rubric": (
-        RubricJudge,
-        "unscored_yes",
-        {"rubric": Rubric(name="mail", criteria=(POLITE, yes_no_criterion("short", "Is it short?")))},
-        ANSWERS,
-        "mail",
-    ),
     "checklist": (
         ChecklistJudge,
         "unscored_sheet",
@@ -70,7 +55,6 @@ MODES = {
         "primary_score",
     ),
     "pairwise": (PairwiseJudge, "unscored_comparer", {"criteria": BETTER}, PAIRS, "1_winrate"),
-    "best of": (BestOfJudge, "unscored_chooser", {"criteria": BETTER}, PAIRS, "1_selection_rate"),
 }
 
 

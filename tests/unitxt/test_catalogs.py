@@ -5,17 +5,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+import unitxt
 
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.loading import (
-    check_entry,
-    load,
-    load_checklist,
-    load_comparison,
-    load_criterion,
-    load_rubric,
-)
+from evenhand.unitxt.loading import check_entry, load, load_checklist, load_comparison, load_criterion, load_rubric
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"
 ENTRIES = sorted(ROOT.rglob("*.json"))
@@ -132,23 +126,10 @@ def test_checklist(path):
     assert all(item.category and item.question.endswith("?") for item in checklist.items)
 
 
-def test_unitxts_own_direct_criteria_are_read_as_they_are():
-    ids = [
-        "metrics.llm_as_judge.direct.criteria." + path.stem
-        for path in sorted((_unitxt_catalog() / "metrics/llm_as_judge/direct/criteria").glob("*.json"))
-    ]
-    assert len(ids) > 50
-    for reference in ids:
-        criterion = load_criterion(reference)
-        assert criterion.has_values
-
-
-def test_unitxts_own_pairwise_criteria_are_read_as_they_are():
-    for path in (_unitxt_catalog() / "metrics/llm_as_judge/pairwise/criteria").glob("*.json"):
-        assert load_comparison("metrics.llm_as_judge.pairwise.criteria." + path.stem).scale == "pairwise"
-
-
-def _unitxt_catalog():
-    import unitxt  # noqa: PLC0415 - only for its folder
-
-    return Path(unitxt.local_catalog_path)
+def test_unitxts_own_criteria_are_read_as_they_are():
+    judges = Path(unitxt.local_catalog_path) / "metrics/llm_as_judge"
+    direct = [path.stem for path in (judges / "direct/criteria").glob("*.json")]
+    assert len(direct) > 50
+    assert all(load_criterion(f"metrics.llm_as_judge.direct.criteria.{name}").has_values for name in direct)
+    for path in (judges / "pairwise/criteria").glob("*.json"):
+        assert load_comparison(f"metrics.llm_as_judge.pairwise.criteria.{path.stem}").scale == "pairwise"

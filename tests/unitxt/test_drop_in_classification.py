@@ -123,11 +123,8 @@ def test_a_metric_that_may_not_see_data_refuses_them_as_unitxts_does(classes):
 def answer(engine, dataset, return_meta_data=False):
     said = [first_of_two(instance["source"]) for instance in dataset]
     SENT.extend(dataset)
-    return (
-        [TextGenerationInferenceOutput(prediction=text, generated_text=text) for text in said]
-        if (return_meta_data)
-        else said
-    )
+    with_more = [TextGenerationInferenceOutput(prediction=text, generated_text=text) for text in said]
+    return with_more if return_meta_data else said
 
 
 def stand_in(kind, **fields):
@@ -187,31 +184,23 @@ def test_an_engine_object_of_openais_judges_over_http_as_it_does_for_unitxts_jud
         assert server.seen > 0
 
 
-METRICS = {
-    "rubric": lambda **given: evenhand.RubricJudge(rubric={"name": "r", "criteria": ["Is it polite?"]}, **given),
-    "checklist": lambda **given: evenhand.ChecklistJudge(checklist=["Is it short?"], **given),
-    "best_of": "metrics.evenhand.best_of",
-    "grade_score": "metrics.evenhand.grade_score",
-}
+OVERALL = {"criteria": "criteria.evenhand.pairwise.overall_quality"}
+THREE = [["a", "b", "c"], ["d", "e", "f"]]
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_marks_its_prompts(metric):
-    make, engine = (
-        METRICS[metric],
-        ScriptedInferenceEngine(script="first_of_two", data_classification_policy=["public"]),
-    )
-    given = {"inference_engine": engine, **QUIET}
-    if isinstance(make, str):
-        kind = type(evenhand.unitxt.bases.fetch_artifact(f"{make}[criteria={OVERALL},inference_engine={BASELINE}]")[0])
-        found, predictions = kind(criteria=OVERALL, **given), [["a", "b", "c"], ["d", "e", "f"]]
-    else:
-        found, predictions = make(**given), ["a", "b"]
-    judged(found, predictions, None)
+@pytest.mark.parametrize(
+    ("kind", "settings", "predictions"),
+    [
+        (evenhand.RubricJudge, {"rubric": {"name": "r", "criteria": ["Is it polite?"]}}, ["a", "b"]),
+        (evenhand.ChecklistJudge, {"checklist": ["Is it short?"]}, ["a", "b"]),
+        (evenhand.BestOfJudge, OVERALL, THREE),
+        (evenhand.GradeScore, OVERALL, THREE),
+    ],
+)
+def test_every_metric_marks_its_prompts(kind, settings, predictions):
+    engine = ScriptedInferenceEngine(script="first_of_two", data_classification_policy=["public"])
+    judged(made(kind, engine, **settings), predictions, None)
     assert {tuple(each["data_classification_policy"]) for each in SENT} == {("public",)}
-
-
-OVERALL, BASELINE = "criteria.evenhand.pairwise.overall_quality", "engines.evenhand.baseline"
 
 
 @pytest.mark.parametrize("recipe", [{}, {"group_by": ["question"]}], ids=["plain", "groups"])
