@@ -7,7 +7,6 @@ import signal
 import pytest
 
 import evenhand
-from evenhand.by_name import job_of
 from evenhand.cli import main
 from evenhand.engines import batches
 from evenhand.engines.base import Request
@@ -16,7 +15,6 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
-from evenhand.integrations.ray_data import judge_on_ray
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
 from tests.support.server import Reply
@@ -249,10 +247,8 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
 # Processes that end
 
 RUN = """
-import sys, asyncio
-from pathlib import Path
+import sys
 from evenhand.engines import batches
-from evenhand.engines.http import ServerAddress
 from evenhand.engines.journal import Journal
 from tests.engines.test_batches import ask, engine, TEXTS
 class Server: base_url = sys.argv[1]
@@ -277,10 +273,7 @@ def killed(server, shape, tmp_path, reached):
 KILLED = {
     "while the file is sent": ({"stall_upload": True}, lambda server: server.events["POST files"]),
     "before the batch is made": ({"stall_create": True}, lambda server: server.events["stalled"]),
-    "while it is waited for": (
-        {"hold": True},
-        lambda server: any(server.events[f"look {each.name}"] for each in server.batches),
-    ),
+    "while it is waited for": ({"hold": True}, looked_at),
     "half way through the results": ({"stall_results": 5}, lambda server: server.events["stalled"]),
 }
 
@@ -342,14 +335,3 @@ def test_two_processes_with_one_journal_send_a_batch_once(server, tmp_path):
     assert [run.wait() for run in runs] == [0, 0], [run.told for run in runs]
     assert paid_once(server)
     assert max(server.submitted.values()) == 1
-
-
-def test_batches_are_not_for_a_cluster(server, tmp_path):
-    with pytest.raises(InvalidInputError, match="sends batches"):
-        judge_on_ray(
-            job_of(
-                "judge",
-                {"engine": engine(server, batch=False), "batch": True, "stream_to": str(tmp_path / "verdicts")},
-            ),
-            [{"response": "x"}],
-        )

@@ -33,15 +33,6 @@ def judge_of(kind, server, **settings):
     return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_no_redirect_is_followed(status):
-    with JudgeServer(reply="Bad") as stranger, JudgeServer(reply="Good") as server:
-        server.faults.append(Fault("redirect", status=status, location=f"{stranger.base_url}/chat/completions"))
-        outcomes = ask_all(judge_of("own", server), [request("one"), request("two")])
-        assert stranger.seen == 0
-    assert {outcome.cause for outcome in outcomes} == {f"http_{status}"}
-
-
 def test_the_limit_is_a_field_of_the_engine():
     with JudgeServer(reply="Good", faults=[Fault("inflated", size=100_000)]) as server:
         assert ask(judge_of("own", server)).text == "Good"

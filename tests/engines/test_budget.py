@@ -182,64 +182,36 @@ def test_the_least_is_never_more_than_real_tokenizers_count_of_recorded_replies(
         assert words > tokens / 2  # and it is near enough to be of use
 
 
+def usage(prompt, completion, total, *, cached=None, reasoning=None, **more):
+    """What a server counts, in the words of OpenAI."""
+    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **more}
+    if cached is not None:
+        counted["prompt_tokens_details"] = {"cached_tokens": cached}
+    if reasoning is not None:
+        counted["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    return counted
+
+
+DEEPSEEK = {"prompt_cache_hit_tokens": 1920, "prompt_cache_miss_tokens": 89}
 HONEST = {
-    "OpenAI": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13},
-    "OpenAI, reasoning": {
-        "prompt_tokens": 9,
-        "completion_tokens": 132,
-        "total_tokens": 141,
-        "prompt_tokens_details": {"cached_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 128},
-    },
-    "OpenAI, cached": {
-        "prompt_tokens": 2009,
-        "completion_tokens": 4,
-        "total_tokens": 2013,
-        "prompt_tokens_details": {"cached_tokens": 1920},
-    },
-    "xAI": {
-        "prompt_tokens": 9,
-        "completion_tokens": 4,
-        "total_tokens": 141,
-        "prompt_tokens_details": {"cached_tokens": 5},
-        "completion_tokens_details": {"reasoning_tokens": 128},
-    },
-    "Gemini": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 141},
-    "DeepSeek": {
-        "prompt_tokens": 2009,
-        "completion_tokens": 4,
-        "total_tokens": 2013,
-        "prompt_cache_hit_tokens": 1920,
-        "prompt_cache_miss_tokens": 89,
-        "prompt_tokens_details": {"cached_tokens": 1920},
-    },
-    "a gateway to Anthropic": {
-        "prompt_tokens": 9,
-        "completion_tokens": 4,
-        "total_tokens": 1933,
-        "cache_read_input_tokens": 1920,
-    },
-}
-BILLED = {
-    "OpenAI": 9 * 2.0 + 4 * 10.0,
-    "OpenAI, reasoning": 9 * 2.0 + 132 * 10.0,
-    "OpenAI, cached": 89 * 2.0 + 1920 * 0.5 + 4 * 10.0,
-    "xAI": 4 * 2.0 + 5 * 0.5 + 132 * 10.0,
-    "Gemini": 9 * 2.0 + 132 * 10.0,
-    "DeepSeek": 89 * 2.0 + 1920 * 0.5 + 4 * 10.0,
-    "a gateway to Anthropic": 0 * 2.0 + 9 * 0.5 + 4 * 10.0,
+    "OpenAI": (usage(9, 4, 13), 9 * 2.0 + 4 * 10.0),
+    "OpenAI, reasoning": (usage(9, 132, 141, cached=0, reasoning=128), 9 * 2.0 + 132 * 10.0),
+    "OpenAI, cached": (usage(2009, 4, 2013, cached=1920), 89 * 2.0 + 1920 * 0.5 + 4 * 10.0),
+    "xAI": (usage(9, 4, 141, cached=5, reasoning=128), 4 * 2.0 + 5 * 0.5 + 132 * 10.0),
+    "Gemini": (usage(9, 4, 141), 9 * 2.0 + 132 * 10.0),
+    "DeepSeek": (usage(2009, 4, 2013, cached=1920, **DEEPSEEK), 89 * 2.0 + 1920 * 0.5 + 4 * 10.0),
+    "a gateway to Anthropic": (usage(9, 4, 1933, cache_read_input_tokens=1920), 0 * 2.0 + 9 * 0.5 + 4 * 10.0),
 }
 
 
-@pytest.mark.parametrize("server", HONEST)
-def test_an_honest_usage_is_booked_as_it_is(server):
-    message = {"content": "Verdict: Yes"}
-    reply = read_completion({"choices": [{"message": message}], "usage": HONEST[server]})
+@pytest.mark.parametrize(("counted", "millionths"), HONEST.values(), ids=HONEST)
+def test_an_honest_usage_is_booked_as_it_is(counted, millionths):
+    reply = read_completion({"choices": [{"message": {"content": "Verdict: Yes"}}], "usage": counted})
     prices = {"prompt_price": 2.0, "completion_price": 10.0, "cached_price": 0.5}
     judge = remote_judge(SimpleNamespace(endpoint={}), model="m", **prices)
     priced = judge.priced(reply, request("Is it good? Yes or no.").messages)
     assert priced.counted
-    assert priced.cost == pytest.approx(BILLED[server] / 1e6)
+    assert priced.cost == pytest.approx(millionths / 1e6)
     assert priced.usage.unreported == 0
 
 

@@ -1,5 +1,4 @@
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -13,38 +12,11 @@ from evenhand.errors import (
 )
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
-from tests.support.judges import http_judge, litellm_judge
+from tests.support.judges import ScriptedJudge, http_judge, litellm_judge
 
 
-class ScriptedEngine:
-    """Answers with what a function makes of the request; keeps what it was asked."""
-
-    judge_id = "scripted"
-    concurrency = 8
-
-    def __init__(self, answer, identity=("scripted",)):
-        self.answer = answer
-        self.asked = []
-        self._identity = identity
-
-    def identity(self):
-        return None if self._identity is None else {"name": self._identity}
-
-    @asynccontextmanager
-    async def running(self):
-        yield
-
-    async def complete(self, asked):
-        self.asked.append(asked.messages[0]["content"])
-        await asyncio.sleep(0)
-        outcome = self.answer(asked)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-
-def good(asked):
-    return Completion(text="Good", prompt_tokens=10, completion_tokens=2, cost=0.5, model="m")
+def asked(judge):
+    return [request.messages[0]["content"] for request in judge.requests]
 
 
 @pytest.fixture
@@ -54,23 +26,23 @@ def journal(tmp_path):
 
 
 def test_a_reply_with_a_lone_surrogate_is_journaled_and_the_same_both_times(journal):
-    engine = ScriptedEngine(lambda asked: Completion(text="Good \ud83d!"))
+    engine = ScriptedJudge(lambda request: Completion(text="Good \ud83d!"))
     assert [ask(engine, journal=journal).text for _ in range(2)] == ["Good \ufffd!"] * 2
-    assert len(engine.asked) == 1
+    assert len(engine.requests) == 1
 
 
 def test_identical_requests_in_flight_are_sent_once():
-    engine = ScriptedEngine(good)
+    engine = ScriptedJudge(lambda request: "Good")
     calls = Calls(engine)
     replies = ask_all(engine, [request()] * 5 + [request(sample=1)], calls=calls)
-    assert len(engine.asked) == 2
+    assert len(engine.requests) == 2
     assert [reply.cached for reply in replies] == [False, True, True, True, True, False]
     assert calls.launched == 2
 
 
 def test_a_failure_is_everyones_and_is_not_journaled(journal):
     failures = iter([TransientEngineError("down", cause="http_500")])
-    engine = ScriptedEngine(lambda asked: next(failures, None) or good(asked))
+    engine = ScriptedJudge(lambda request: next(failures, None) or "Good")
     calls = Calls(engine, journal)
     assert [type(outcome) for outcome in ask_all(engine, [request()] * 2, calls=calls)] == [TransientEngineError] * 2
     assert (calls.launched, journal.count()) == (1, 0)
@@ -78,34 +50,34 @@ def test_a_failure_is_everyones_and_is_not_journaled(journal):
 
 
 def test_after_a_fatal_error_nothing_more_is_launched_and_the_journal_still_answers(journal):
-    ask(ScriptedEngine(good), request("known"), journal=journal)
-    engine = ScriptedEngine(lambda asked: FatalEngineError("wrong key", cause="http_401"))
+    ask(ScriptedJudge(["Good"]), request("known"), journal=journal)
+    engine = ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"))
     calls = Calls(engine, journal)
     for _ in range(3):
         with pytest.raises(FatalEngineError, match="wrong key") as caught:
             ask(engine, request("new"), calls=calls)
     assert (caught.value.cause, caught.value.attempts) == ("http_401", 0)
-    assert engine.asked == ["new"]
+    assert asked(engine) == ["new"]
     assert ask(engine, request("known"), calls=calls).text == "Good"
 
 
 def test_max_cost_with_an_unknown_price_is_refused_before_the_first_call():
-    for engine in (ScriptedEngine(good), http_judge("http://127.0.0.1:9"), litellm_judge("openai/x")):
+    for engine in (ScriptedJudge([]), http_judge("http://127.0.0.1:9"), litellm_judge("openai/x")):
         with pytest.raises(InvalidInputError, match=r"price of the judge .* is not known.*prompt_price and c"):
             Calls(engine, budget=Budget(max_cost=1.0))
     assert Calls(litellm_judge("openai/gpt-4.1-mini"), budget=Budget(max_cost=1.0))  # has a list
-    assert Calls(ScriptedEngine(good, identity=None), budget=Budget(max_cost=1.0))  # costs nothing
+    assert Calls(ScriptedJudge([], identity=False), budget=Budget(max_cost=1.0))  # costs nothing
 
 
 def test_a_cancelled_waiter_loses_neither_the_reply_nor_the_other_waiters(journal):
     release = asyncio.Event()
 
-    class SlowEngine(ScriptedEngine):
-        async def complete(self, asked):
+    class Slow(ScriptedJudge):
+        async def complete(self, request):
             await release.wait()
-            return await super().complete(asked)
+            return await super().complete(request)
 
-    engine = SlowEngine(good)
+    engine = Slow(lambda request: "Good")
     calls = Calls(engine, journal)
 
     async def run():
@@ -120,5 +92,5 @@ def test_a_cancelled_waiter_loses_neither_the_reply_nor_the_other_waiters(journa
             return await second
 
     assert asyncio.run(run()).text == "Good"
-    assert sorted(engine.asked) == ["alone", "shared"]
+    assert sorted(asked(engine)) == ["alone", "shared"]
     assert journal.count() == 2

@@ -6,42 +6,20 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import asynccontextmanager
 
 import pytest
 
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import SILENT_SECONDS, Journal, Row
-from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
+from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
+from tests.support.judges import ScriptedJudge
 
 
-class SlowEngine:
-    """Answers when it is released; keeps what it was asked."""
-
-    judge_id = "slow"
-    concurrency = 8
-
-    def __init__(self, outcome=None, seconds=0.0):
-        self.outcome = outcome or Completion(text="Good")
-        self.seconds = seconds
-        self.asked = []
-
-    def identity(self):
-        return {"name": "slow"}
-
-    @asynccontextmanager
-    async def running(self):
-        yield
-
-    async def complete(self, asked):
-        self.asked.append(asked.messages[0]["content"])
-        await asyncio.sleep(self.seconds)
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
+def slow(seconds=0.0):
+    return ScriptedJudge(lambda request: "Good", concurrency=8, delay=lambda request: seconds)
 
 
 @pytest.fixture
@@ -64,27 +42,6 @@ def change_owners(path, **values):
     connection.close()
 
 
-def both(path, first, second, *, budget=None):
-    """Two askers of one request at the same time, as two processes would be: each with a journal of its own."""
-
-    async def one(engine, journal, asked_budget):
-        calls = Calls(engine, journal, asked_budget)
-        async with calls.running():
-            try:
-                return await calls.complete(request())
-            except (RejectedRequestError, TransientEngineError, BudgetExhaustedError) as error:
-                return error
-
-    async def run():
-        with Journal(path) as mine, Journal(path) as theirs:
-            early = asyncio.create_task(one(first, mine, None))
-            await asyncio.sleep(0.05)
-            late = asyncio.create_task(one(second, theirs, budget))
-            return await asyncio.gather(early, late)
-
-    return asyncio.run(run())
-
-
 def test_a_key_has_one_owner_until_its_reply_is_written(path):
     with Journal(path) as mine, Journal(path) as theirs:
         assert mine.exchange(claims=["a", "b"]) == {"a", "b"}
@@ -100,10 +57,20 @@ def test_a_key_has_one_owner_until_its_reply_is_written(path):
 
 
 def test_the_second_asker_waits_for_the_reply_of_the_first(path):
-    first, second = SlowEngine(seconds=0.3), SlowEngine()
-    replies = both(path, first, second)
-    assert (len(first.asked), len(second.asked)) == (1, 0)
-    assert [(reply.text, reply.cached) for reply in replies] == [("Good", False), ("Good", True)]
+    """Each has a journal of its own, as two processes have."""
+    first, second = slow(0.3), slow()
+
+    async def run():
+        with Journal(path) as mine, Journal(path) as theirs:
+            early, late = Calls(first, mine), Calls(second, theirs)
+            async with early.running(), late.running():
+                asking = asyncio.create_task(early.complete(request()))
+                await asyncio.sleep(0.05)
+                return [await late.complete(request()), await asking]
+
+    waited, asked = asyncio.run(run())
+    assert (len(first.requests), len(second.requests)) == (1, 0)
+    assert [(reply.text, reply.cached) for reply in (asked, waited)] == [("Good", False), ("Good", True)]
 
 
 def test_an_interrupted_run_does_not_wait_for_another_process(path):
@@ -111,7 +78,7 @@ def test_an_interrupted_run_does_not_wait_for_another_process(path):
 
     async def run():
         with Journal(path) as theirs, Journal(path) as mine:
-            early, late = Calls(SlowEngine(seconds=60), theirs), Calls(SlowEngine(), mine, budget)
+            early, late = Calls(slow(60), theirs), Calls(slow(), mine, budget)
             async with early.running(), late.running():
                 asking = asyncio.create_task(early.complete(request()))
                 await asyncio.sleep(0.05)
@@ -127,7 +94,7 @@ def test_an_interrupted_run_does_not_wait_for_another_process(path):
 
 def test_a_cancelled_call_gives_its_claim_up(path):
     async def run(journal):
-        calls = Calls(SlowEngine(seconds=60), journal)
+        calls = Calls(slow(60), journal)
         async with calls.running():
             waiter = asyncio.create_task(calls.complete(request()))
             await asyncio.sleep(0.05)
@@ -137,7 +104,7 @@ def test_a_cancelled_call_gives_its_claim_up(path):
     with Journal(path) as journal:
         asyncio.run(run(journal))
         assert claims_in(path) == []
-        assert ask(SlowEngine(), journal=journal).text == "Good"
+        assert ask(slow(), journal=journal).text == "Good"
 
 
 class Clock:
@@ -199,7 +166,7 @@ def test_a_long_call_gives_signs_of_life(path, monkeypatch):
     clock = Clock()
 
     async def run(theirs):
-        calls = Calls(SlowEngine(seconds=60), theirs)
+        calls = Calls(slow(60), theirs)
         async with calls.running():
             waiter = asyncio.create_task(calls.complete(request()))
             await asyncio.sleep(0.05)

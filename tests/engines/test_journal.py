@@ -131,17 +131,6 @@ def test_what_is_not_a_database_is_not_touched(path):
     assert path.read_text() == "my diary " * 100
 
 
-def test_a_file_damaged_later_is_a_journal_error(path):
-    with Journal(path) as journal:
-        for number in range(50):
-            put(journal, request(f"{number}" * 500))
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(JournalError, match="move the file away"), Journal(path) as journal:
-        journal.get(key_of(request("0" * 500)))
-
-
 UNREADABLE = {
     "another form": '{"txt": 1}',
     "a word for a number": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": "low"}]}',

@@ -312,15 +312,3 @@ def test_a_quota_that_is_used_up_ends_the_run_and_does_not_burn_the_queue(tmp_pa
         with pytest.raises(ServerAwayError, match=told):
             evenhand.judge(ROWS, "Is it right? Yes or no.", judge, flow="verdict_only", max_failure_rate=1.0, **options)
         assert 18 <= server.seen <= 22  # ten replies, eight refusals, and what was in flight with the last
-
-
-def test_where_nobody_listens_that_is_told_at_once_with_the_address():
-    with JudgeServer() as server:
-        base_url = server.base_url
-    for address in (base_url, "http://no-such-host.invalid/v1"):
-        judge = http_judge(address, max_retries=5, backoff=0.5)
-        outcomes = ask_all(judge, [request(f"judge {number}") for number in range(20)])
-        assert {type(outcome) for outcome in outcomes} == {UnreachableError}
-        assert {outcome.cause for outcome in outcomes} == {"unreachable"}
-        assert address.split("/")[2] in str(outcomes[0])
-        assert "patience=600" in str(outcomes[0])

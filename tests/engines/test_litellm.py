@@ -1,9 +1,7 @@
 """The litellm engine over real HTTP: litellm's own client, its errors mapped to ours, none of its retries."""
 
-import logging
 import subprocess
 import sys
-import traceback
 
 import pytest
 
@@ -11,7 +9,6 @@ from evenhand.engines.journal import Journal
 from evenhand.engines.litellm import LiteLLMEngine, import_litellm
 from evenhand.engines.names import as_judge
 from evenhand.errors import (
-    EngineError,
     FatalEngineError,
     InvalidInputError,
     MissingDependencyError,
@@ -26,12 +23,6 @@ from tests.support.server import Fault, JudgeServer, Reply
 
 KEY = "sk-test-0123456789abcdefghij"
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["Yes", "No"]}}}
-
-
-@pytest.fixture(autouse=True)
-def _no_key_of_this_machine(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def judge_at(server, *, api_key_env=None, **settings):
@@ -51,19 +42,19 @@ def test_a_plain_call_sends_what_was_set_and_reads_everything():
     assert completion.logprobs[0].top == (("Yes", -0.25), ("No", -1.5))
 
 
-FINAL = {
-    "400": (400, RejectedRequestError, 1),
-    "413": (413, RejectedRequestError, 1),
-    "422": (422, RejectedRequestError, 1),
-    "401": (401, FatalEngineError, 1),
-    "403": (403, FatalEngineError, 1),
-    "404": (404, FatalEngineError, 1),
-    "429": (429, RateLimitedError, 3),
-    "500": (500, TransientEngineError, 3),
-}
-
-
-@pytest.mark.parametrize(("status", "kind", "requests"), FINAL.values(), ids=FINAL)
+@pytest.mark.parametrize(
+    ("status", "kind", "requests"),
+    [
+        (400, RejectedRequestError, 1),
+        (401, FatalEngineError, 1),
+        (403, FatalEngineError, 1),
+        (404, FatalEngineError, 1),
+        (413, RejectedRequestError, 1),
+        (422, RejectedRequestError, 1),
+        (429, RateLimitedError, 3),
+        (500, TransientEngineError, 3),
+    ],
+)
 def test_errors_are_ours_and_retries_are_ours(status, kind, requests):
     with JudgeServer(faults=[Fault("status", status=status, message="because of the test")]) as server:
         with pytest.raises(kind, match="because of the test") as caught:
@@ -124,24 +115,6 @@ def test_the_openai_key_is_not_sent_to_any_address(monkeypatch):
         "api_base": "https://example.org/v1"
     }
     assert LiteLLMEngine(model="openai/m").server() == {}
-
-
-def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog, capfd):
-    caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("TEAM_API_KEY", KEY)
-    faults = [Fault("status", status=status, match=str(status)) for status in (400, 401, 429, 500)]
-    with JudgeServer(reply="Good", faults=faults) as server, Journal(tmp_path / "journal.sqlite3") as journal:
-        judge = judge_at(server, api_key_env="TEAM_API_KEY", max_retries=1)
-        outcomes = [
-            ask_all(judge, [request(text)], journal=journal)[0] for text in ("good", "400", "429", "500", "401")
-        ]
-        assert {seen.headers["Authorization"] for seen in server.requests} == {f"Bearer {KEY}"}
-    assert [isinstance(outcome, EngineError) for outcome in outcomes] == [False, True, True, True, True]
-    chain = "".join(line for error in outcomes[1:] for line in traceback.format_exception(error))
-    written = repr([repr(judge), judge.identity(), outcomes, chain, caplog.text, capfd.readouterr()]).encode()
-    written += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"[redacted]" in written
-    assert KEY[3:].encode() not in written
 
 
 def test_without_litellm_the_message_says_what_to_install(monkeypatch):

@@ -18,11 +18,6 @@ CLARITY = "criteria.evenhand.direct.clarity"
 ROWS = [{"response": "One."}, {"response": "Two."}]
 
 
-@pytest.fixture(autouse=True)
-def _no_key_of_this_machine(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
 @pytest.mark.parametrize(
     ("text", "model", "fields"),
     [
@@ -73,18 +68,13 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
         ("openai/m[temperature=hot]", "temperature is 'hot'; give a number"),
         ("http://localhost:8000/v1[api_key=sk-secret-0123456789]", "api_key is not accepted"),
         ("http://user:pass@localhost/v1[model=m]", "base_url holds a user name"),
-        ("http://user:pass@localhost/v1", "base_url holds a user name"),
         ("http://localhost/v1?key=pass", "base_url holds a user name"),
         ("openai/m[apikey=sk-secret-0123456789]", "there is no option 'apikey'. Did you mean 'api_key_env'"),
-        ("http://localhost/v1[model=m,apikey=pass]", "there is no option 'apikey'. Did you mean 'api_key_env'"),
         ("openai/m[extra={'key':'pass'}]", r"'openai/m\[…\]' is not of the form"),
         ("http://user:pass@localhost/v1[model=m,extra={'a':'b'}]", "base_url holds a user name"),
-        ("http://user:pass@localhost/v1[model=m,colour=red]", "base_url holds a user name"),
-        ("openai/m[pass]", r"'openai/m\[…\]' is not of the form"),
         ("engines.evenhand.litellm[pass]", r"litellm\[…\]' is not of the form"),
         ("http://user:pass@localhost/v1[model=m", "base_url holds a user name"),
         ("metrics.evenhand.direct", r"^'metrics\.evenhand\.direct' is not an inference engine\. Give one"),
-        ("criteria.evenhand.direct.relevance[name=x]", r"^'criteria\.evenhand\.direct\.relevance' is not an inference"),
         ("engines.evenhand.openai_compatible[base_url=http://localhost:1,model=m,api_base=x]", "no option 'api_base'"),
         ("engines.evenhand.litellm[model=openai/m,api_key=plain-pass-phrase]", "^api_key is not accepted"),
         ("engines.evenhand.litellm[api_key=plain-pass-phrase", r"litellm\[…\]' is not of the form"),
@@ -112,16 +102,8 @@ def test_the_shell_takes_an_address(named, tmp_path, capsys):
     data.write_text("".join(json.dumps({"question": "Is it?", **row}) + "\n" for row in ROWS))
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = named.format(address=server.base_url).split()
-        arguments = [
-            "judge",
-            str(data),
-            "--criteria",
-            "Is it polite?",
-            "--response-fields",
-            "response",
-            "--journal",
-            "none",
-        ]
+        arguments = ["judge", str(data), "--criteria", "Is it polite?", "--response-fields", "response"]
+        arguments += ["--journal", "none"]
         assert main([*arguments, "--no-progress", "--flow", "verdict_only", "--engine", *engine]) == 0
     assert {body["model"] for body in server.bodies} == {"judge"}
     assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2

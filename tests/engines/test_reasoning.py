@@ -12,12 +12,6 @@ CLARITY = "criteria.evenhand.direct.clarity"
 ROWS = [{"response": "One."}, {"response": "Two."}]
 
 
-@pytest.fixture(autouse=True)
-def _no_key_of_this_machine(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def thinking(body):
     """A model that thinks of one option, and says another; its thoughts are numbered by the turn."""
     turn = len(body["messages"])

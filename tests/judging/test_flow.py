@@ -112,9 +112,6 @@ def test_after_the_reasks_the_vote_is_unscored(reasks):
     assert (vote.reasks, vote.completion.text, vote.match.kind) == (reasks, "hm", "none")
 
 
-"""JSON that no reader can hold: Python's raises a ValueError for the digits and a RecursionError for the brackets."""
-
-
 @pytest.mark.parametrize(
     ("reply", "order", "label"),
     [
