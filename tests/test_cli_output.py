@@ -18,14 +18,8 @@ from tests.support.rows import write_rows
 
 BASELINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
 ROWS = [
-    {
-        "document": "How many legs has a spider?",
-        "answer": "Eight legs.",
-        "other": "Cheese.",
-        "one": "Yes",
-        "two": "Yes",
-    },
-    {"document": "What is the capital of France?", "answer": "Paris.", "other": "No idea.", "one": "No", "two": "Yes"},
+    {"document": "How many legs?", "answer": "Eight legs.", "other": "Cheese.", "one": "Yes", "two": "Yes"},
+    {"document": "Which capital?", "answer": "Paris.", "other": "No idea.", "one": "No", "two": "Yes"},
 ]
 VERBS = {
     "judge": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],

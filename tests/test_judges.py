@@ -15,11 +15,7 @@ import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
 from evenhand.engines.free_engines import BaselineEngine
 from evenhand.engines.journal import Journal
-from evenhand.errors import (
-    InvalidInputError,
-    TransientEngineError,
-    UnscoredError,
-)
+from evenhand.errors import InvalidInputError, TransientEngineError, UnscoredError
 from evenhand.judges import Judge
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -68,18 +64,11 @@ def by_rows(kind, criteria, engine, how):
 async def by_calls(kind, criteria, engine, how):
     """The same of a judge that is called for each row, all at once."""
     async with Judge(criteria, engine, **how) as judge:
-        called = [
-            judge(
-                id=row["id"],
-                context={"question": row["question"]},
-                **(
-                    {"responses": {"response": row["response"], "other": row["other"]}}
-                    if kind == "winrates"
-                    else {"response": row["response"]}
-                ),
-            )
-            for row in ROWS
-        ]
+        called = []
+        for row in ROWS:
+            shown = {name: row[name] for name in ("response", "other")}
+            given = {"responses": shown} if kind == "winrates" else {"response": row["response"]}
+            called.append(judge(id=row["id"], context={"question": row["question"]}, **given))
         results = await asyncio.gather(*called)
     votes = [[each.votes for each in getattr(result, "verdicts", [result])] for result in results]
     return votes, [result.score for result in results]

@@ -12,10 +12,7 @@ from evenhand.functions import judge
 from evenhand.judging.conversation import Flow
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
-from evenhand.prompts import (
-    nonce_for,
-    shown_texts,
-)
+from evenhand.prompts import nonce_for, shown_texts
 from evenhand.question import Example, Question, choice_criterion, comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses
 

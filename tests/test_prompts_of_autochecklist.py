@@ -35,10 +35,7 @@ def test_a_prompt_for_one_item():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{target} {qeustion}",
-            "the prompt names {qeustion}, which is not one of its placeholders. Did you mean 'question'?",
-        ),
+        ("{target} {qeustion}", "names {qeustion}, which is not one of its placeholders. Did you mean 'question'?"),
         ("{target} {checklist}", "the prompt names 'items', which is not one of its placeholders"),
     ],
 )

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import match_closest_option
-from evenhand.question import (
-    Question,
-    choice_criterion,
-    comparison_criterion,
-    has_plain_answers,
-    option_codes,
-)
+from evenhand.question import Question, choice_criterion, comparison_criterion, has_plain_answers, option_codes
 from tests.support.questions import LEVELS
 
 
@@ -87,46 +81,32 @@ def test_an_order_that_is_no_permutation_is_refused(order):
         assessment().present(order)
 
 
+NO_CHOICE = r"'Option 1', 'Option 2', 'Option 3'\] .*A ranking is not a choice"
+NO_PAIRS = "in pairs of the values v and 1 - v"
+RANKING = options_of(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3))))
+TWO_ASPECTS = options_of("A is clearer", "A is shorter", "B is clearer", "B is shorter", values=(1.0, 1.0, 0.0, 0.0))
+
+
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("mode", "responses", "criterion", "message"),
     [
-        ({"responses": ("a", "b")}, r"2 response.*an assessment of exactly one"),
-        ({"responses": ("only",), "mode": "compare"}, r"1 response\(s\).*of exactly two"),
-        ({"responses": ("a", "b", "c"), "mode": "compare"}, r"3 response\(s\).*of exactly two"),
-        ({"responses": ("only",), "mode": "choose"}, r"1 response\(s\).*at least two"),
-        ({"responses": ("a",), "mode": "check"}, "is an item of a sheet, but names none"),
+        ("assess", "ab", LEVELS, r"2 response.*an assessment of exactly one"),
+        ("compare", "a", LEVELS, r"1 response\(s\).*of exactly two"),
+        ("compare", "abc", LEVELS, r"3 response\(s\).*of exactly two"),
+        ("choose", "a", LEVELS, r"1 response\(s\).*at least two"),
+        ("check", "a", LEVELS, "is an item of a sheet, but names none"),
+        ("choose", "abc", RANKING, NO_CHOICE),
+        ("choose", "abc", options_of("Option 1", "Option 2"), NO_CHOICE),  # the third cannot be chosen
+        ("choose", "abc", options_of("Option 1", "Option 2", "Option 3", "All are alike"), NO_CHOICE),
+        ("choose", "abc", LEVELS, NO_CHOICE),
+        ("compare", "ab", options_of("A > B", "B > A"), NO_PAIRS),
+        ("compare", "ab", options_of("A", "B", "neither", values=(1.0, 0.0, 0.25)), NO_PAIRS),
+        ("compare", "ab", TWO_ASPECTS, NO_PAIRS),
     ],
 )
-def test_a_mode_takes_a_number_of_responses(fields, message):
+def test_a_mode_takes_a_number_of_responses_and_options_that_fit_them(mode, responses, criterion, message):
     with pytest.raises(InvalidInputError, match=message):
-        Question(id="1", criterion=LEVELS, **fields)
-
-
-@pytest.mark.parametrize(
-    "criterion",
-    [
-        options_of(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3)))),
-        options_of("Option 1", "Option 2"),  # no way to choose the third
-        options_of("Option 1", "Option 2", "Option 3", "All are alike"),  # is it so whatever order is shown?
-        LEVELS,
-    ],
-)
-def test_a_choice_is_of_one_of_the_responses(criterion):
-    with pytest.raises(InvalidInputError, match=r"'Option 1', 'Option 2', 'Option 3'\] .*A ranking is not a choice"):
-        Question(id="1", criterion=criterion, responses=("a", "b", "c"), mode="choose")
-
-
-@pytest.mark.parametrize(
-    "criterion",
-    [
-        options_of("A > B", "B > A"),
-        options_of("A", "B", "neither", values=(1.0, 0.0, 0.25)),
-        options_of("A is clearer", "A is shorter", "B is clearer", "B is shorter", values=(1.0, 1.0, 0.0, 0.0)),
-    ],
-)
-def test_an_option_of_a_comparison_has_a_counterpart_when_the_responses_change_places(criterion):
-    with pytest.raises(InvalidInputError, match="in pairs of the values v and 1 - v"):
-        comparison(criterion)
+        Question(id="1", criterion=criterion, responses=tuple(responses), mode=mode)
 
 
 def test_an_option_for_none_of_the_candidates_means_the_same_in_every_order():

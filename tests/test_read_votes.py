@@ -176,7 +176,6 @@ REFUSED = [
         r"shows \['y', 'x'\], which is not a rotation",
     ),
     ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
-    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*every judge is reported by itself"),
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],

@@ -108,7 +108,6 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
         ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
-        ({"stop_early": True}, "every judge is reported by itself"),
         ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),

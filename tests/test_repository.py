@@ -16,12 +16,10 @@ def document(path):
 def test_the_citation_has_what_its_schema_requires_and_this_version():
     # https://github.com/citation-file-format/citation-file-format/blob/main/schema-guide.md, version 1.2.0
     cited = document(ROOT / "CITATION.cff")
-    assert {"authors", "cff-version", "message", "title"} <= cited.keys()
-    assert cited["cff-version"] == "1.2.0"
-    assert cited["type"] == "software"
-    assert cited["authors"] == [{"name": "The evenhand developers"}]
-    assert cited["version"] == evenhand.__version__
-    assert cited["license"] == "Apache-2.0"
+    assert {"message", "title"} <= cited.keys()
+    expected = {"cff-version": "1.2.0", "type": "software", "license": "Apache-2.0", "version": evenhand.__version__}
+    expected["authors"] = [{"name": "The evenhand developers"}]
+    assert {name: cited[name] for name in expected} == expected
 
 
 def test_who_downloads_the_source_gets_the_documentation_and_can_build_it(tmp_path):

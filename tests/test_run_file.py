@@ -76,23 +76,13 @@ def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypa
 
 
 @pytest.mark.parametrize("name", ["run.yaml", "run.json"])
-def test_the_same_run_in_each_notation(name, folder):
-    path = write(folder, name, samples=3)
-    assert said(path) == {
-        "data": str(folder / "rows.jsonl"),
-        "response_fields": ("answer",),
-        "engine": BASELINE,
-        "criteria": ("Is it true?",),
-        "samples": 3,
-    }
-
-
-def test_the_call_counts_before_the_environment_and_that_before_the_file(folder, monkeypatch):
-    path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"})
+def test_the_call_counts_before_the_environment_and_that_before_the_file(name, folder, monkeypatch):
+    path = write(folder, name, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"})
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
     monkeypatch.setenv(PREFIX + "SEED", "2")
     monkeypatch.setenv(PREFIX + "ENGINE", "[one, and two]")
     found = said(path, seed=3, gold_fields={"c": "d"}, rubric_field="own")
+    assert (found["data"], found["response_fields"]) == (str(folder / "rows.jsonl"), ("answer",))
     assert (found["samples"], found["max_calls"], found["seed"]) == (3, 20, 3)
     assert found["engine"] == ("one", "and two")
     assert found["gold_fields"] == {"c": "d"}  # not merged

@@ -5,38 +5,21 @@ import math
 import pytest
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.criteria import Criterion, Option
+from evenhand.criteria import with_na_option
 from evenhand.numbers import Missing
 from evenhand.scoring import summarize
 from evenhand.votes import Vote
+from tests.support.questions import LEVELS as THREE_LEVELS
 
-LEVELS = Criterion(
-    name="level",
-    description="How good?",
-    options=(
-        Option(label="High", value=1.0),
-        Option(label="Mid", value=0.5),
-        Option(label="Low", value=0.0),
-        Option(label="N/A", na=True),
-    ),
-)
+LEVELS = with_na_option(THREE_LEVELS)
 GIVEN, REVERSED = (0, 1, 2, 3), (3, 2, 1, 0)
 
 
-def vote(label=None, order=GIVEN, *, reason=None, sample=0, judge="j", **more):
-    index = None if label is None else LEVELS.index_of(label)
-    option = None if index is None else LEVELS.options[index]
-    return Vote(
-        judge_id=judge,
-        order=order,
-        sample=sample,
-        selected_index=index,
-        selected_label=label,
-        value=option.value if option else None,
-        na=option.na if option else False,
-        unscored_reason=reason,
-        **more,
-    )
+def vote(label=None, order=GIVEN, *, reason=None, sample=0, judge="j"):
+    given = {"judge_id": judge, "order": order, "sample": sample}
+    if label is None:
+        return Vote(**given, unscored_reason=reason)
+    return Vote(**given, selected_index=LEVELS.index_of(label), selected_label=label, na=label == "N/A")
 
 
 def verdict(*votes):
