@@ -13,12 +13,6 @@ from tests.support.server import JudgeServer
 KEY = "sk-test-0123456789abcdefghij"
 
 
-@pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch, tmp_path):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path / "cache"))
-
-
 @pytest.fixture(params=["openai_compatible", "litellm"])
 def engine_at(request):
     """Makes an engine of either kind for a server."""
@@ -79,6 +73,7 @@ def test_a_key_in_a_field_is_refused_unseen(kind, wrong):
 
 def test_a_key_is_in_no_artifact_file_and_no_result(engine_at, monkeypatch, tmp_path):
     monkeypatch.setenv("TEAM_API_KEY", KEY)
+    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path / "cache"))
     with JudgeServer(reply="Good") as server:
         engine = engine_at(server, api_key_env="TEAM_API_KEY")
         result = engine.infer(instances("a"), return_meta_data=True)

@@ -35,12 +35,6 @@ def server():
         yield running
 
 
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.sqlite3") as opened:
-        yield opened
-
-
 def engine(server, shape="openai", **fields):
     given = {"batch": True, "batch_api": shape, "batch_interval": 0.01, "backoff": 0.01, **fields}
     return evenhand.OpenAICompatibleEngine(base_url=server.base_url, model="judge", **given)

@@ -4,7 +4,6 @@ import pytest
 
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal
 from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
@@ -17,12 +16,6 @@ from tests.support.judges import ScriptedJudge, http_judge, litellm_judge
 
 def asked(judge):
     return [request.messages[0]["content"] for request in judge.requests]
-
-
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.sqlite3") as opened:
-        yield opened
 
 
 def test_a_reply_with_a_lone_surrogate_is_journaled_and_the_same_both_times(journal):

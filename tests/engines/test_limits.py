@@ -270,8 +270,7 @@ def test_a_server_that_stays_away_ends_the_run_however_few_votes_are_left(tmp_pa
 
 
 @pytest.mark.parametrize(("kind", "in_flight", "answered"), [("own", 4, 0), ("own", 64, 20), ("litellm", 64, 0)])
-def test_a_server_that_takes_requests_and_answers_none_ends_the_run(kind, in_flight, answered, tmp_path, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def test_a_server_that_takes_requests_and_answers_none_ends_the_run(kind, in_flight, answered, tmp_path):
     rows = [{"answer": f"It is {number}."} for number in range(60)]  # each in two orders
     options = {"response_fields": "answer", "progress": False, "flow": "verdict_only", "max_failure_rate": 1.0}
     options["journal"] = str(tmp_path / "j.sqlite3")

@@ -129,27 +129,20 @@ OPENAI = "openai/gpt-4.1-mini"
 USED = {"prompt_tokens": 1000, "completion_tokens": 10}
 
 
-def both_ways(server, tmp_path, model, asked, **settings):
-    """The replies of our own client and of litellm to one request, in journals of their own, and what each sent."""
-    replies, journals = [], []
-    for direct in (True, False):
-        engine = LiteLLMEngine(model=model, api_base=server.base_url, max_retries=0, direct=direct, **settings)
-        with Journal(tmp_path / f"{model.replace('/', '-')}-{direct}.sqlite3") as journal:
-            replies.append(ask(engine.to_judge(), asked, journal=journal))
-            with journal.reading() as connection:
-                journals.append(connection.execute("SELECT key, request FROM reply").fetchall())
-    return replies, journals, server.bodies[-2:]
-
-
 @pytest.mark.parametrize("settings", [{}, {"max_tokens": 50, "seed": 3, "stop": "END", "top_p": 0.5}])
 def test_a_model_of_openai_is_asked_alike_with_and_without_litellm(tmp_path, settings):
     logprobs = [("Yes", -0.25, {"Yes": -0.25, "No": -1.5})]
     reply = Reply('{"verdict": "Yes"}', logprobs=logprobs, **USED)
+    asked, replies, journals = request(response_schema=SCHEMA, logprobs=2, sample=1), [], []
     with JudgeServer(reply=lambda body: reply) as server:
-        asked = request(response_schema=SCHEMA, logprobs=2, sample=1)
-        replies, journals, bodies = both_ways(server, tmp_path, OPENAI, asked, **settings)
-    assert bodies[0] == bodies[1]
-    assert "response_format" in bodies[0]
+        for direct in (True, False):
+            engine = LiteLLMEngine(model=OPENAI, api_base=server.base_url, max_retries=0, direct=direct, **settings)
+            with Journal(tmp_path / f"{direct}.sqlite3") as journal:
+                replies.append(ask(engine.to_judge(), asked, journal=journal))
+                with journal.reading() as connection:
+                    journals.append(connection.execute("SELECT key, request FROM reply").fetchall())
+    assert server.bodies[0] == server.bodies[1]
+    assert "response_format" in server.bodies[0]
     assert replies[0].cost == pytest.approx(replies[1].cost)
     assert replies[0].cost > 0
     assert replies[0].model_copy(update={"cost": replies[1].cost}) == replies[1]

@@ -8,9 +8,11 @@ import re
 import pytest
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.errors import TransientEngineError
+from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.judging.conversation import Flow
-from evenhand.judging.sheet import ask_sheet
+from evenhand.judging.sheet import ask_sheet, asked_together
+from evenhand.modes.judgements import RubricMode
+from evenhand.options import AssessmentOptions, RunOptions
 from evenhand.question import Question
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
@@ -123,3 +125,33 @@ def test_each_answer_on_a_sheet_has_the_probabilities_of_its_own_token():
     # the generated token "No" has 0.1 of its own beside the 0.3 of " no"
     assert votes[1].probabilities == pytest.approx((0.6, 0.4))
     assert votes[0].completion.logprobs is None
+
+
+def question(name, response="r", **context):
+    return Question(id=name, criterion=yes_no_criterion(name, "?"), responses=(response,), context=context)
+
+
+def test_each_is_shown_what_any_of_them_is():
+    asked = asked_together([question("a", text="t"), question("b", text="t", question="q"), question("c")], "sheet")
+    assert [each.criterion.name for each in asked] == ["a", "b", "c"]
+    assert {each.sheet for each in asked} == {"sheet"}
+    assert all(each.context == {"text": "t", "question": "q"} for each in asked)
+    assert asked_together([], "sheet") == []
+
+
+def test_what_one_call_cannot_hold_is_refused():
+    with pytest.raises(InvalidInputError, match="'a' and 'b' judge different fields"):
+        asked_together([question("a"), question("b", response="s")], "sheet")
+    with pytest.raises(InvalidInputError, match="'b' shows another field as 'text'"):
+        asked_together([question("a", text="t"), question("b", text="u")], "sheet")
+
+
+def test_options_that_do_not_go_together():
+    with pytest.raises(InvalidInputError, match="accepted: 'one_step', or"):
+        RubricMode(RunOptions(flow="two_step"), together=True)
+    with pytest.raises(InvalidInputError, match="drop generate_summaries"):
+        AssessmentOptions(calls="per_item", generate_summaries=True)
+    with pytest.raises(InvalidInputError, match="shows no examples"):
+        AssessmentOptions(calls="per_item", examples=[{}])
+    with pytest.raises(InvalidInputError, match=r"calls is 'all'\. Accepted: 'per_criterion', 'per_item'"):
+        AssessmentOptions(calls="all")
