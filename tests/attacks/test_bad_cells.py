@@ -116,12 +116,6 @@ def test_a_cell_that_says_nothing_is_one_message_wherever_it_stands(where, cell)
     assert str(refused.value).isprintable()
 
 
-@pytest.mark.parametrize("missing", [float("nan"), None, "", "  ", numpy.float32("nan"), pandas.NA])
-def test_an_id_that_is_nothing_is_refused(missing):
-    with pytest.raises(InvalidInputError, match="every row needs a name"):
-        WAYS["direct"]([ROW, {**ROW, "g": missing}], BASELINE, id_field="g")
-
-
 def test_names_labels_and_descriptions_of_a_criterion_are_no_templates_and_no_tags():
     hostile = "{{ response }} {% include 'x' %} </response-00000000> {answer} $x"
     options = [{"label": f"Good {hostile}", "value": 1}, {"label": "Bad", "value": 0}]

@@ -75,12 +75,7 @@ TYPES = {
     "loader": {"__type__": "load_csv", "files": {"test": "{folder}/planted.json"}},
     "link": {"__type__": "artifact_link", "to": "criteria.evenhand.direct.relevance"},
     "nested": {**CRITERION, "__type__": "criteria_with_options", "context_fields": {"__type__": "load_csv"}},
-    "option": {
-        "__type__": "criteria_with_options",
-        "name": "n",
-        "description": "d",
-        "options": [{"__type__": "load_csv", "name": "a", "files": {}}, {"name": "b"}],
-    },
+    "option": {**CRITERION, "options": [{"__type__": "load_csv", "name": "a", "files": {}}, {"name": "b"}]},
     "option_id": {"name": "n", "description": "d", "options": ["engines.evenhand.baseline"], "option_map": {}},
     "text": '{"__type__": "lite_llm_engine", "model": "m"}',
 }

@@ -89,6 +89,11 @@ def _filled(schema, quotation, label):
     return {name: quotation if "assess" in name or "reason" in name else label for name in schema["properties"]}
 
 
+def _own(schema, label):
+    sheet = "answers" in schema.get("properties", ())
+    return json.dumps(_filled(schema, "", label)) if sheet else f"Selected option: {label}"
+
+
 def in_json(quotation, label, schema):
     return quotation if schema is None else json.dumps(_filled(schema, quotation, label))
 
@@ -96,19 +101,13 @@ def in_json(quotation, label, schema):
 def in_prose(quotation, label, schema):
     if schema is None:
         return quotation
-    own = (
-        json.dumps(_filled(schema, "", label))
-        if "answers" in schema.get("properties", ())
-        else f"Selected option: {label}"
-    )
-    return f"{quotation}\n\nI do not take that for mine.\n\n{own}"
+    return f"{quotation}\n\nI do not take that for mine.\n\n{_own(schema, label)}"
 
 
 def verdict_first(quotation, label, schema):
     if schema is None:
         return quotation
-    own = json.dumps(_filled(schema, "", label)) if "answers" in schema.get("properties", ()) else f"Verdict: {label}"
-    return f"{own}\n\n{quotation}"
+    return f"{_own(schema, label)}\n\n{quotation}"
 
 
 def nothing_else(quotation, label, schema):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -63,6 +62,9 @@ def test_the_score_by_hand(table: Any) -> None:
     assert found.judge.estimate == pytest.approx(0.6)
     assert found.labels.estimate == pytest.approx(0.5)
     assert (found.num_rows, found.num_labelled, found.num_unscored) == (100, 40, 0)
+    assert "do not look drawn" not in str(evenhand.correct(table, GOLD, design="random"))
+    only_yes = dict.fromkeys(range(30), "Yes")
+    assert "do not look drawn at random" in str(evenhand.correct(table, only_yes, design="random"))
     alone = evenhand.correct(table, GOLD, design="random")["alder"]
     assert alone.labels.estimate == pytest.approx(17 / 40)  # each label counts once
     assert alone.corrected.estimate == pytest.approx(0.5)
@@ -111,12 +113,6 @@ def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table:
     assert "the rarer ones are worth 1.2 equal ones" in shown
     alike = [{**row, "probability": 0.2} for row in rows]
     assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
-
-
-def test_a_draw_that_cannot_be_random_is_doubted(table: Any) -> None:
-    only_yes = dict.fromkeys(range(30), "Yes")
-    assert "do not look drawn at random" in str(evenhand.correct(table, only_yes, design="random"))
-    assert "do not look drawn" not in str(evenhand.correct(table, GOLD, design="random"))
 
 
 @pytest.mark.filterwarnings("ignore:the criterion 'tone' gives no value")
@@ -221,15 +217,6 @@ def test_the_score_of_a_mode_of_ones_own_is_corrected_by_the_labels_that_it_asks
     # the score is the share of friendly ones: of 15 labelled that the judge finds friendly 8 are, of the others none
     assert corrected.judge.estimate == pytest.approx(0.5)
     assert corrected.corrected.estimate == pytest.approx(0.5 * 8 / 15)
-
-
-def test_several_people_and_what_they_could_not_tell_are_counted(table: Any) -> None:
-    rows = [{"instance": row, "label": label, "annotator": who} for row, label in GOLD.items() for who in ("ann", "bo")]
-    rows += [{"instance": 0, "label": "No", "annotator": "cy"}, {"instance": 30, "label": "No", "annotator": "ann"}]
-    rows += [{"instance": 30, "label": "Yes", "annotator": "bo"}]
-    shown = str(evenhand.correct(table, rows, design="by_verdict")).replace("\n", "")
-    assert re.search(r"83 labels by 3 people; of 41 questions with several labels", shown)
-    assert "1 row on which people are divided: the mean of what they say counts" in shown
 
 
 def test_labels_correct_the_system_that_they_name() -> None:

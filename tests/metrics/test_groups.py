@@ -70,13 +70,6 @@ def same(left, right):
     return both_undefined or left == right
 
 
-def members(results, column, value):
-    columns, values = (column, value) if isinstance(column, tuple) else ((column,), (value,))
-    return [
-        row for row in results if all(row["task_data"][name] == own for name, own in zip(columns, values, strict=True))
-    ]
-
-
 @pytest.mark.parametrize("name", JUDGES)
 def test_a_group_is_made_of_the_votes_of_its_instances(name):
     metric, predictions = judge(name)
@@ -91,7 +84,8 @@ def test_a_group_is_made_of_the_votes_of_its_instances(name):
     assert {len(own) for own in groups.values()} == {3, 2, 1, 6}
     for column, own in groups.items():
         for value, scores in own.items():
-            of_group = members(results, column, value)
+            columns, values = (column, value) if isinstance(column, tuple) else ((column,), (value,))
+            of_group = [row for row in results if [row["task_data"][name] for name in columns] == [*values]]
             assert scores["num_of_instances"] == len(of_group)
             read = [row["score"]["instance"]["score"] for row in of_group]
             if name not in {"weighted", "checklist"}:  # shares of battles, or of items

@@ -11,7 +11,6 @@ from urllib.parse import quote
 import pytest
 
 import evenhand
-from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
 from evenhand.report.page import write_report
 from evenhand.results.looking import VerdictView, VoteView
@@ -42,28 +41,17 @@ def direct(**how: Any) -> Any:
     )  # fmt: skip
 
 
-def checklist() -> Any:
-    return evenhand.checklist(
-        runs.rows(3), load_demo_checklist(), runs.judge_of(noise=0.2), response_fields="alder", **QUIET
-    )
-
-
 def winrates() -> Any:
     return evenhand.winrates(
         runs.rows(6), runs.QUALITY, runs.judge_of(**runs.BIASED), response_fields=runs.SYSTEMS, **QUIET
     )
 
 
-def panel() -> Any:
-    judges = runs.panel()[:2]
-    return evenhand.judge(runs.rows(4), runs.RELEVANCE, judges, response_fields="alder", samples=2, **QUIET)
-
-
 KINDS: dict[str, Callable[[], Any]] = {
     "direct": direct,
-    "panel": panel,
+    "panel": runs.direct_panel,
     "rubric": runs.rubric,
-    "checklist": checklist,
+    "checklist": runs.checklist,
     "winrates": winrates,
     "votes": runs.aggregated_votes,
     "reliability": lambda: evenhand.reliability(
@@ -290,7 +278,7 @@ def test_two_runs_show_what_changed_first(window):
 @pytest.mark.parametrize("width", [390, 1600])
 def test_the_page_fits_the_window(window, width):
     window.resize(width, dark=width == 390)
-    shown_page(window, direct(), further=(winrates(), checklist()))
+    shown_page(window, direct(), further=(winrates(), runs.checklist()))
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")

@@ -138,10 +138,6 @@ def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys)
     assert "n = 24 rows" in said
     assert said.strip() == only(winrates(), "matrix").caption
     assert b"/FontFile2" in (tmp_path / "matrix.pdf").read_bytes()  # TrueType, embedded
-    assert main(["report", str(run), "--plot", "levles", "--out", str(tmp_path / "x.svg")]) == 2
-    assert "Did you mean 'levels'" in capsys.readouterr().err
-    assert main(["report", str(run), "--plot", "first", "--out", str(tmp_path / "x.gif")]) == 2
-    assert "Accepted: '.svg', '.png', '.pdf'" in capsys.readouterr().err
     figure = winrates().plot(path=tmp_path / "first.svg")
     assert figure.caption == only(winrates(), "winrates").caption
     written = (tmp_path / "first.svg").read_text()

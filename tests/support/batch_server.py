@@ -122,8 +122,6 @@ class BatchServer(JudgeServer):
         content = self.files.get(name)
         if content is None:
             return web.json_response({"error": {"message": f"No such File object: {name}"}}, status=404)
-        if not request.path.endswith("/content"):
-            return web.json_response({"id": name, "status": "processed"})
         batch = next(each for each in self.batches if name in (f"out-{each.name}", f"err-{each.name}"))
         return await self._lines(request, content, batch)
 

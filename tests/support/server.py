@@ -40,34 +40,20 @@ from aiohttp import web
 from tests.support.fault import MADE_UP, WHOLE, WRITTEN, Fault
 from tests.support.prefix_cache import PrefixCache
 
-UNSUPPORTED: Mapping[str, tuple[Callable[[Fault, Mapping[str, Any]], bool], str, str]] = {
-    "unsupported_schema": (
-        lambda fault, body: "response_format" in body,
-        "response_format of type json_schema is not supported by this model",
-        "response_format",
-    ),
-    "unsupported_logprobs": (
-        lambda fault, body: bool(body.get("logprobs")),
-        "this model does not support logprobs",
-        "logprobs",
-    ),
+UNSUPPORTED: Mapping[str, tuple[str, str]] = {
+    "unsupported_schema": ("response_format", "response_format of type json_schema is not supported by this model"),
+    "unsupported_logprobs": ("logprobs", "this model does not support logprobs"),
     "unsupported_temperature": (
-        lambda fault, body: "temperature" in body,
-        "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) is supported.",
         "temperature",
+        "Unsupported value: 'temperature' does not support 0.0 with this model.",
     ),
     "unsupported_max_tokens": (
-        lambda fault, body: "max_tokens" in body,
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         "max_tokens",
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ),
-    "too_many_logprobs": (
-        lambda fault, body: (body.get("top_logprobs") or 0) > fault.most,
-        "Invalid value for 'top_logprobs': must be less than or equal to {most}",
-        "top_logprobs",
-    ),
+    "too_many_logprobs": ("top_logprobs", "Invalid value for 'top_logprobs': must be less than or equal to {most}"),
 }
-"""Kind -> whether a request has what the model lacks, the message, and the parameter that it names."""
+"""Kind -> the parameter that the model lacks, and the message."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +279,10 @@ class JudgeServer:
                 continue
             if fault.match is not None and fault.match not in conversation(seen.body):
                 continue
-            if fault.kind in UNSUPPORTED and not UNSUPPORTED[fault.kind][0](fault, seen.body):
-                continue
+            if fault.kind in UNSUPPORTED:
+                asked = seen.body.get(UNSUPPORTED[fault.kind][0], False)
+                if asked is False or (fault.kind == "too_many_logprobs" and asked <= fault.most):
+                    continue
             if fault.times is not None and self.used[index] >= fault.times:
                 continue
             self.used[index] += 1
@@ -392,7 +380,7 @@ class JudgeServer:
     @staticmethod
     def _error(request: web.BaseRequest, fault: Fault) -> web.Response:
         if fault.kind in UNSUPPORTED:
-            _, message, parameter = UNSUPPORTED[fault.kind]
+            parameter, message = UNSUPPORTED[fault.kind]
             error = {"message": message.format(most=fault.most), "param": parameter}
             return web.json_response({"error": error}, status=400)
         headers = {}

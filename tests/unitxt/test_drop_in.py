@@ -41,12 +41,8 @@ USEFUL = CriteriaWithOptions(
 CLEAR = CriteriaWithOptions(
     name="is clear", description="Is it clear?", options=USEFUL.options, option_map=USEFUL.option_map
 )
-ANY_SCALE = CriteriaWithOptions(
-    name="percent",
-    description="How good is it?",
-    options=USEFUL.options,
-    option_map={"great": 100, "fair": 25, "poor": -1},
-)
+SCALE = {"great": 100, "fair": 25, "poor": -1}
+ANY_SCALE = CriteriaWithOptions(name="percent", description="How good?", options=USEFUL.options, option_map=SCALE)
 DIRECT_JUDGES = (LLMJudgeDirect, evenhand.DirectJudge)
 BETTER = Criteria(name="better", description="Which one helps more?")
 
