@@ -528,11 +528,11 @@ class JudgeMetric(RunFields):
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
         options_of_labels(self)
-        mode = self.mode_of(self.known())
+        mode = self.mode_of(self.known_criteria())
         if self.asks and self.prompt is not None:
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
-    def known(self) -> Sequence[Any]:
+    def known_criteria(self) -> Sequence[Any]:
         """Return what is judged, as far as it is known before there is data."""
         return () if self.criteria is None else (self.freeze(self.criteria),)
 
