@@ -7,7 +7,7 @@ from evenhand.engines.replies import MOST_CHARACTERS, decode_reply, short_enough
 from evenhand.errors import InvalidInputError, ReplyTooLongError
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
-from tests.support.judges import http_judge, litellm_judge
+from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer
 
 
@@ -26,33 +26,30 @@ def test_a_text_longer_than_a_verdict_is_looked_for_in_is_not_read_in_part():
     assert short_enough(Completion(text="Yes", reasoning="x" * (MOST_CHARACTERS + 1))).reasoning is None
 
 
-def judge_of(kind, server, **settings):
-    given = {"max_retries": 2, "backoff": 0.001, "timeout": 30.0, **settings}
-    if kind == "own":
-        return http_judge(server.base_url, **given)
-    return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
+def judge_at(server, **settings):
+    return http_judge(server.base_url, **{"max_retries": 2, "backoff": 0.001, "timeout": 30.0, **settings})
 
 
 def test_the_limit_is_a_field_of_the_engine():
     with JudgeServer(reply="Good", faults=[Fault("inflated", size=100_000)]) as server:
-        assert ask(judge_of("own", server)).text == "Good"
-        assert ask(judge_of("own", server, max_reply_bytes=100_000)).text == "Good"
-        assert ask(judge_of("own", server, max_reply_bytes=99_999)).finish_reason == "too_long"
-        assert ask(judge_of("own", server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
+        assert ask(judge_at(server)).text == "Good"
+        assert ask(judge_at(server, max_reply_bytes=100_000)).text == "Good"
+        assert ask(judge_at(server, max_reply_bytes=99_999)).finish_reason == "too_long"
+        assert ask(judge_at(server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
     with pytest.raises(InvalidInputError, match="max_reply_bytes is 0"):
         RemoteEngine(model="m", max_reply_bytes=0)
 
 
 def test_interim_answers_end_with_the_time_of_the_call():
     with JudgeServer(reply="Good", faults=[Fault("informational", size=50)]) as server:
-        assert ask(judge_of("own", server)).text == "Good"
+        assert ask(judge_at(server)).text == "Good"
 
 
 def test_an_errors_body_is_read_to_a_bound():
     body = Fault("status", status=500, message="overloaded " + "x" * 3_000_000, on=[1])
     with JudgeServer(reply="Good", faults=[body]) as server:
-        assert ask(judge_of("own", server)).text == "Good"
+        assert ask(judge_at(server)).text == "Good"
     with JudgeServer(faults=[Fault("status", status=400, message="no such thing " + "x" * 3_000_000)]) as server:
-        [refused] = ask_all(judge_of("own", server), [request()])
+        [refused] = ask_all(judge_at(server), [request()])
     assert "no such thing" in str(refused)
     assert len(str(refused)) < 1000

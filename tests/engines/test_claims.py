@@ -149,18 +149,6 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
         assert mine.get("a").text == "late"
 
 
-def test_a_claim_in_a_transaction_that_fails_is_not_taken(path):
-    """The owner that was written with it is gone, too, and is written anew."""
-    with Journal(path) as mine, Journal(path) as theirs:
-        mine._remove_broken = lambda connection, _: mine._take(connection, ["a"])
-        with pytest.raises(AttributeError):
-            mine.exchange([Row(None, "{}", "{}", "{}", 0.0)])
-        del mine._remove_broken
-        assert theirs.exchange(claims=["a"]) == {"a"}
-        assert mine.exchange(claims=["b"]) == {"b"}
-        assert theirs.exchange(claims=["b"]) == set()
-
-
 def test_a_long_call_gives_signs_of_life(path, monkeypatch):
     monkeypatch.setattr("evenhand.engines.calls.BEAT_SECONDS", 0.01)
     clock = Clock()

@@ -22,7 +22,7 @@ from evenhand.options import Limits
 from evenhand.question import Question
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.asking import ask, request
-from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
+from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.recipes import evaluated
 from tests.support.server import JudgeServer
 
@@ -56,12 +56,9 @@ def _undisturbed(monkeypatch):
         monkeypatch.delenv(variable, raising=False)
 
 
-@pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "object"])
+@pytest.mark.parametrize("kind", ["bridge", "object"])
 def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypatch):
-    live = http_judge(server.base_url)
     judge = {
-        "own": lambda: live,
-        "litellm": lambda: litellm_judge(api_base=server.base_url),
         "bridge": lambda: UnitxtBridge(to_artifact(LiteLLMEngine(model="openai/judge", api_base=server.base_url))),
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()

@@ -16,6 +16,7 @@ from evenhand.engines.journal import (
     open_journal,
     request_key,
 )
+from evenhand.engines.journal_tools import check
 from evenhand.errors import JournalError
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.asking import request
@@ -136,14 +137,8 @@ UNREADABLE = {
     "a word for a number": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": "low"}]}',
     "cut off": '{"text": "Go',
     "no UTF-8": b'{"text": "\xff"}',
+    "another text than its checksum says": FULL.model_dump_json().replace("very", "vary"),
 }
-
-
-def spoil(path, completion, key=None):
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        where = "" if key is None else f" WHERE key = '{key}'"
-        changed = connection.execute(f"UPDATE reply SET completion = CAST(? AS TEXT){where}", (completion,)).rowcount
-    assert changed > 0
 
 
 @pytest.mark.parametrize("completion", UNREADABLE.values(), ids=UNREADABLE)
@@ -152,7 +147,10 @@ def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place
     with Journal(path) as journal:
         put(journal, asked)
         put(journal, other)
-    spoil(path, completion, key_of(asked))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE reply SET completion = CAST(? AS TEXT) WHERE key = ?", (completion, key_of(asked)))
+    [fault] = check(path)
+    assert key_of(asked) in fault
     with Journal(path) as journal:
         assert [journal.get(key_of(asked)) for _ in range(3)] == [None] * 3
         assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"]
@@ -162,6 +160,7 @@ def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place
     with Journal(path) as journal:
         assert (journal.get(key_of(asked)).text, journal.get(key_of(other)).text) == ("asked again", FULL.text)
         assert journal.count() == 2
+    assert check(path) == []
 
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):

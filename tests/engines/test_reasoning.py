@@ -3,8 +3,6 @@
 import pytest
 
 import evenhand
-from evenhand.engines.journal import Journal
-from tests.support.asking import ask
 from tests.support.judges import litellm_judge, openai_compatible_judge
 from tests.support.server import JudgeServer, Reply
 
@@ -14,49 +12,28 @@ ROWS = [{"response": "One."}, {"response": "Two."}]
 
 def thinking(body):
     """A model that thinks of one option, and says another; its thoughts are numbered by the turn."""
-    turn = len(body["messages"])
-    text = (
-        "It could be clearer."
-        if turn == 1 and "response_format" not in body
-        else '{"selected_option": "Clear at once"}'
-    )
+    turn, asked = len(body["messages"]), body["messages"][-1]["content"]
+    assessing = "Do not give the verdict yet" in asked
+    text = "It could be clearer." if assessing else '{"selected_option": "Clear at once"}'
     return Reply(text, message={"reasoning_content": f"Thought {turn}: the selected option is Unclear."})
 
 
-def judged(server, **options):
-    judge = openai_compatible_judge(server.base_url, backoff=0.002)
-    return evenhand.judge(ROWS, CLARITY, judge, context_fields=[], progress=False, **options)
+THOUGHTS = {
+    "verdict_only": "Thought 1: the selected option is Unclear.",
+    "two_step": "Thought 1: the selected option is Unclear.\n\nThought 3: the selected option is Unclear.",
+}
 
 
-@pytest.mark.parametrize("engine", ["openai_compatible", "litellm"])
-def test_the_trace_comes_over_the_wire_and_out_of_the_journal(engine, tmp_path):
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("flow", THOUGHTS)
+def test_a_vote_has_the_trace_also_from_the_journal_and_no_verdict_is_read_from_it(flow, kind, tmp_path):
+    options = {"flow": flow, "check_positional_bias": False, "context_fields": [], "progress": False}
     with JudgeServer(reply=thinking) as server:
-        if engine == "litellm":
-            judge = litellm_judge(model="openai/judge", api_base=server.base_url)
-        else:
-            judge = openai_compatible_judge(server.base_url, model="judge")
-        with Journal(tmp_path / "journal.sqlite") as journal:
-            fresh = ask(judge, journal=journal)
-        with Journal(tmp_path / "journal.sqlite") as journal:
-            again = ask(judge, journal=journal)
-    assert server.seen == 1
-    assert fresh.reasoning == again.reasoning == "Thought 1: the selected option is Unclear."
-    assert (again.cached, again.text) == (True, "It could be clearer.")
-
-
-@pytest.mark.parametrize(
-    ("flow", "trace"),
-    [
-        ("verdict_only", "Thought 1: the selected option is Unclear."),
-        (
-            "two_step",
-            "Thought 1: the selected option is Unclear.\n\nThought 3: the selected option is Unclear.",
-        ),
-    ],
-)
-def test_a_vote_has_the_trace_and_no_verdict_is_read_from_it(flow, trace, tmp_path):
-    with JudgeServer(reply=thinking) as server:
-        table = judged(server, flow=flow, check_positional_bias=False, journal=tmp_path / "journal.sqlite")
-    votes = [vote for entry in table for vote in entry.verdict.votes]
-    assert {vote.selected_label for vote in votes} == {"Clear at once"}
-    assert {vote.completion.reasoning for vote in votes} == {trace}
+        own = openai_compatible_judge(server.base_url)
+        judge = own if kind == "own" else litellm_judge(api_base=server.base_url)
+        for _ in range(2):
+            table = evenhand.judge(ROWS, CLARITY, judge, journal=tmp_path / "journal.sqlite", **options)
+            votes = [vote for entry in table for vote in entry.verdict.votes]
+            assert {vote.selected_label for vote in votes} == {"Clear at once"}
+            assert {vote.completion.reasoning for vote in votes} == {THOUGHTS[flow]}
+        assert server.seen == len(ROWS) * (2 if flow == "two_step" else 1)

@@ -65,28 +65,16 @@ def test_a_sample_is_balanced_over_pairs_and_systems(systems, instances, seed, d
     assert max(appearances) - min(appearances) <= 3
 
 
-def swiss(winrates, met=((),), round_number=1, systems=SYSTEMS, seed=0):
-    return swiss_pairs(
-        Design("swiss", count=2, seed=seed),
-        systems,
-        len(met),
-        round_number=round_number,
-        winrates=winrates,
-        met=[set(pairs) for pairs in met],
-    )
+RANKED = {"a": 0.4, "b": 0.9, "c": 0.1, "d": 0.6}  # b, d, a, c
+SWISS = {
+    "neighbours of the ranking: b meets d, a meets c": (RANKED, (), ((0, 2), (1, 3))),
+    "no pair again: b and d have met here, so b meets a, and d is left with c": (RANKED, [(1, 3)], ((0, 1), (2, 3))),
+    "all have met": (RANKED, itertools.combinations(range(4), 2), ()),
+    "the lowest of an odd field is left out": ({"a": 0.4, "b": 0.9, "c": 0.1}, (), ((0, 1),)),
+}
 
 
-def test_swiss_pairs_neighbours_of_the_ranking():
-    # ranking b, d, a, c: b meets d, a meets c
-    assert swiss({"a": 0.4, "b": 0.9, "c": 0.1, "d": 0.6}) == [((0, 2), (1, 3))]
-
-
-def test_swiss_never_repeats_a_pair_on_an_instance():
-    # ranking b, d, a, c; b and d have met here, so b meets a, and d is left with c
-    assert swiss({"a": 0.4, "b": 0.9, "c": 0.1, "d": 0.6}, met=[[(1, 3)]]) == [((0, 1), (2, 3))]
-    # all have met
-    assert swiss({"a": 0.4, "b": 0.9, "c": 0.1, "d": 0.6}, met=[itertools.combinations(range(4), 2)]) == [()]
-
-
-def test_swiss_leaves_the_lowest_of_an_odd_field_out():
-    assert swiss({"a": 0.4, "b": 0.9, "c": 0.1}, systems=("a", "b", "c")) == [((0, 1),)]
+@pytest.mark.parametrize(("winrates", "met", "expected"), SWISS.values(), ids=SWISS)
+def test_swiss_pairs(winrates, met, expected):
+    design, round_so_far = Design("swiss", count=2, seed=0), {"round_number": 1, "winrates": winrates}
+    assert swiss_pairs(design, tuple(winrates), 1, **round_so_far, met=[set(met)]) == [expected]

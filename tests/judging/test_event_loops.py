@@ -10,11 +10,11 @@ from tests.support.judges import http_judge
 from tests.support.questions import LEVELS
 from tests.support.server import JudgeServer
 
-ROWS = [{"response": f"answer {number}"} for number in range(8)]
 
-
-def assess(engine, *, rows=ROWS, journal=None):
-    return judge(rows, LEVELS, engine, journal=journal, progress=False)
+def assess(server, count, **settings):
+    rows = [{"response": f"answer {number}"} for number in range(count)]
+    options = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
+    return judge(rows, LEVELS, http_judge(server.base_url, **settings), **options)
 
 
 def labels(table):
@@ -27,37 +27,23 @@ def server():
         yield running
 
 
-@pytest.fixture
-def expected(server):
-    found = labels(assess(http_judge(server.base_url)))
-    assert len(found) == 16
-    assert None not in found
-    return found
-
-
-def test_inside_a_running_loop_as_in_a_notebook(server, expected):
+def test_inside_a_running_loop_as_in_a_notebook(server):
     async def cell():
         before = asyncio.get_running_loop()
-        table = assess(http_judge(server.base_url))
+        table = assess(server, 8)
         assert asyncio.get_running_loop() is before
         await asyncio.sleep(0)
         return table
 
+    expected = labels(assess(server, 8))
+    assert None not in expected
     assert labels(asyncio.run(cell())) == expected
 
 
 def test_half_a_request_a_second(server):
     """A limit below one a second, at which unitxt's own engine hangs: three calls, two seconds apart."""
     begun = time.monotonic()
-    table = judge(
-        [{"response": "one"}, {"response": "two"}, {"response": "three"}],
-        LEVELS,
-        http_judge(server.base_url, requests_per_minute=30),
-        flow="one_step",
-        check_positional_bias=False,
-        journal=None,
-        progress=False,
-    )
+    table = assess(server, 3, requests_per_minute=30)
     assert None not in labels(table)
     assert server.seen == 3
     assert server.requests[2].received_at - begun > 3.99  # at the earliest: the first at once, the third 4 s later

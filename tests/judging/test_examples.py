@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
-from evenhand.options import ExampleOptions
 from evenhand.question import Question
 from tests.support.questions import LEVELS
 
@@ -85,9 +84,3 @@ def test_rows_that_cannot_be_used_are_named():
         InvalidInputError, match="have no case of 'level' with a response in 'response' and a label in 'level'"
     ):
         pool_of([row(0, None)])
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.5, "2", True])
-def test_how_many_must_be_a_whole_number(number):
-    with pytest.raises(InvalidInputError, match=r"num_examples is .*whole number of at least 1"):
-        ExampleOptions(num_examples=number, examples=[row(0, "High")])

@@ -1,5 +1,7 @@
 """Expected values from log-probabilities, over real HTTP: exact for a judge whose probabilities are known."""
 
+from dataclasses import replace
+
 import pytest
 
 from evenhand.aggregation.verdict import VoteRules
@@ -33,7 +35,7 @@ def questions(criterion, count=6, **more):
             id=str(number),
             criterion=criterion,
             responses=(f"answer {number}",),
-            context={"quality": str(number / (count - 1))},
+            context={"quality": str(number / max(count - 1, 1))},
             instance=number,
             **more,
         )
@@ -69,6 +71,24 @@ def test_one_reply_gives_the_expected_value_and_not_a_draw_from_it(criterion, fl
         truth = NOISY.expected_value(question, [given, given[::-1]])
         assert verdict.aggregated_value == pytest.approx(truth, abs=1e-6)
         assert all(sum(vote.probabilities) == pytest.approx(1.0) for vote in verdict.votes)
+
+
+def test_each_answer_of_a_sheet_has_the_probability_of_a_calibrated_judge():
+    # P(yes) = P(quality + z > ½): Φ(1) = .841345, Φ(0) = .5, Φ(−1.5) = .066807 (tables of the normal distribution)
+    chances = {1.5: 0.841345, 0.5: 0.5, -1.0: 0.066807}
+    engine = SimulatedEngine(quality=lambda question, index: float(question.criterion.name), noise=1.0)
+    simulated = SimulatedReplies(engine)
+    asked = [
+        replace(each, id=str(quality), mode="check", sheet="list", sheet_size=len(chances))
+        for quality in chances
+        for each in questions(yes_no_criterion(str(quality), f"Has it {quality}?"), count=1)
+    ]
+    with JudgeServer(reply=simulated) as server:
+        cast = votes_on(asked, simulated.in_front_of(http_judge(server.base_url)), settings())
+        assert server.seen == 2  # the sheet in both orders
+    for votes, chance in zip(cast, chances.values(), strict=True):
+        for vote in votes:
+            assert vote.probabilities == pytest.approx((chance, 1 - chance), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Which orders and samples are asked for."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -18,11 +19,10 @@ def criterion(options):
     )
 
 
-def questions(instances, *, per_instance=1, options=4):
+def questions(instances, *, options=4):
     asked = criterion(options)
     return [
-        Question(id=f"{instance}/{number}", criterion=asked, responses=(f"r{instance}",), instance=instance)
-        for number in range(per_instance)
+        Question(id=str(instance), criterion=asked, responses=(f"r{instance}",), instance=instance)
         for instance in range(instances)
     ]
 
@@ -32,8 +32,6 @@ def questions(instances, *, per_instance=1, options=4):
     [
         (Grid(check_positional_bias=False), [(0, 1, 2)]),
         (Grid(check_positional_bias=True), [(0, 1, 2), (2, 1, 0)]),
-        (Grid(check_positional_bias=1), [(0, 1, 2), (2, 1, 0)]),
-        (Grid(check_positional_bias=0), [(0, 1, 2)]),
         (Grid(orders="reversed"), [(2, 1, 0), (0, 1, 2)]),
         (Grid(orders="reversed", check_positional_bias=False), [(2, 1, 0)]),
         (Grid(orders="both", check_positional_bias=False), [(0, 1, 2), (2, 1, 0)]),
@@ -70,8 +68,6 @@ def test_every_instance_is_sampled_about_equally_often():
 def test_a_shuffle_favours_no_order():
     """600 questions, 6 orders: 100 each on average, standard deviation √(600·1/6·5/6) = 9.1."""
     asked = questions(600, options=3)
-    counts = {}
-    for [order] in shown_orders(asked, Grid(orders="shuffled", check_positional_bias=False)):
-        counts[order] = counts.get(order, 0) + 1
+    counts = Counter(order for [order] in shown_orders(asked, Grid(orders="shuffled", check_positional_bias=False)))
     assert len(counts) == 6
     assert all(abs(count - 100) < 5 * 9.1 for count in counts.values())

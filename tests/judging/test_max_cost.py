@@ -11,20 +11,12 @@ ROWS = [
     for n in range(24)
 ]
 CANDIDATES = [{"options": [row["a"], row["b"], row["c"]]} for row in ROWS[:8]]
+RUBRIC = "rubrics.evenhand.summarization"
+SUMMARY = {"response_fields": "a", "context_fields": {"document": "q"}}
 MODES = {
     "direct": lambda *how, **more: evenhand.judge(ROWS, "Is it clear?", *how, response_fields="a", **more),
-    "rubric": lambda *how, **more: evenhand.judge(
-        ROWS[:6], "rubrics.evenhand.summarization", *how, response_fields="a", context_fields={"document": "q"}, **more
-    ),
-    "rubric in one call": lambda *how, **more: evenhand.judge(
-        ROWS,
-        "rubrics.evenhand.summarization",
-        *how,
-        response_fields="a",
-        context_fields={"document": "q"},
-        calls="per_item",
-        **more,
-    ),
+    "rubric": lambda *how, **more: evenhand.judge(ROWS[:6], RUBRIC, *how, **SUMMARY, **more),
+    "rubric in one call": lambda *how, **more: evenhand.judge(ROWS, RUBRIC, *how, **SUMMARY, calls="per_item", **more),
     "checklist": lambda *how, **more: evenhand.checklist(
         ROWS, ["Is it clear?", "Is it short?"], *how, response_fields="a", **more
     ),

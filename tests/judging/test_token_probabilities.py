@@ -18,51 +18,45 @@ def listed(text, share, top):
     return token(text, share, **top)
 
 
-def test_every_surface_form_is_summed():
+def read(tokens, chosen=0, text="Yes", *, span=None, labels=YES_NO):
+    return option_probabilities(tokens, labels, chosen, text=text, span=span)
+
+
+def test_every_surface_form_is_summed_and_what_only_begins_an_answer_is_not():
     forms = ["Yes", " yes", "YES", "yes.", '"yes', "\u0120Yes", "\u2581yes", "**Yes"]
     top = dict.fromkeys(forms, 0.05) | {"No": 0.1, " NO": 0.1, "Maybe": 0.2}
     # yes 8 · .05 = .4; no .1 + .1 = .2; Maybe counts for neither
-    found = option_probabilities([listed("Yes", 0.05, top)], YES_NO, 0, text="Yes")
-    assert found == pytest.approx((0.4, 0.2))
+    assert read([listed("Yes", 0.05, top)]) == pytest.approx((0.4, 0.2))
+    for prefix in ("Y", "Ye", "Yesterday", "not", "None", "N/A"):
+        assert read([listed("Yes", 0.5, {"Yes": 0.5, prefix: 0.4})]) == pytest.approx((0.5, 0.0))
 
 
 def test_the_generated_token_counts_once_whether_it_is_listed_or_not():
-    unlisted = option_probabilities([listed("No", 0.05, {"Yes": 0.9})], YES_NO, 1, text="No")
-    both = option_probabilities([listed("No", 0.05, {"Yes": 0.9, "No": 0.05})], YES_NO, 1, text="No")
-    twice = option_probabilities(
-        [TokenLogprob(token="No", logprob=log(0.05), top=(("Yes", log(0.9)), ("No", log(0.05)), ("No", log(0.05))))],
-        YES_NO,
-        1,
-        text="No",
-    )
-    assert unlisted == both == twice == pytest.approx((0.9, 0.05))
+    unlisted = listed("No", 0.05, {"Yes": 0.9})
+    both = listed("No", 0.05, {"Yes": 0.9, "No": 0.05})
+    twice = unlisted.model_copy(update={"top": (*both.top, ("No", log(0.05)))})
+    for generated in (unlisted, both, twice):
+        assert read([generated], 1, "No") == pytest.approx((0.9, 0.05))
 
 
-REASONED = [
-    listed("Yes", 0.5, {"Yes": 0.5, "No": 0.5}),
-    token(", it is kind. So"),
-    token(":"),
-    listed(" yes", 0.8, {" yes": 0.8, " no": 0.2}),
-    token("."),
-    token("<|im_end|>"),
-]
-REASONED_TEXT = "Yes, it is kind. So: yes."
-
-
-def test_without_a_span_it_is_the_last_token_that_names_the_answer():
-    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT) == pytest.approx((0.8, 0.2))
-
-
-def test_a_span_names_the_token():
-    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=(0, 3)) == pytest.approx((0.5, 0.5))
-    start = REASONED_TEXT.rindex("yes")
-    span = (start, start + 3)
-    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=span) == pytest.approx((0.8, 0.2))
-
-
-def test_no_token_at_the_span_names_the_answer():
-    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=(5, 10)) is None
-    assert option_probabilities(REASONED, YES_NO, 1, text=REASONED_TEXT) is None
+def test_the_token_is_that_of_the_span_or_the_last_one_that_names_the_answer():
+    text = "Yes, it is kind. So: yes."
+    tokens = [
+        listed("Yes", 0.5, {"Yes": 0.5, "No": 0.5}),
+        token(", it is kind. So"),
+        token(":"),
+        listed(" yes", 0.8, {" yes": 0.8, " no": 0.2}),
+        token("."),
+        token("<|im_end|>"),
+    ]
+    start = text.rindex("yes")
+    assert read(tokens, 0, text) == pytest.approx((0.8, 0.2))
+    assert read(tokens, 0, text, span=(0, 3)) == pytest.approx((0.5, 0.5))
+    assert read(tokens, 0, text, span=(start, start + 3)) == pytest.approx((0.8, 0.2))
+    assert read(tokens, 0, text, span=(5, 10)) is None
+    assert read(tokens, 1, text) is None
+    article = [listed("A", 0.6, {"A": 0.6, "B": 0.4}), token(" is"), token(" a"), token(" gem")]
+    assert read(article, 0, "A is a gem", labels=("A", "B")) == pytest.approx((0.6, 0.4))
 
 
 SHEET = '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "Yes"}]}'
@@ -116,33 +110,18 @@ def test_characters_of_several_tokens(dash):
 
 def test_nothing_chosen_is_the_first_token_whose_alternatives_name_an_answer():
     tokens = [token("Well, "), listed("maybe", 0.5, {"maybe": 0.5, "yes": 0.3, "no": 0.2}), token("yes")]
-    assert option_probabilities(tokens, YES_NO, None, text="Well, maybe yes") == pytest.approx((0.3, 0.2))
-    assert option_probabilities([token("Well")], YES_NO, None, text="Well") is None
+    assert read(tokens, None, "Well, maybe yes") == pytest.approx((0.3, 0.2))
+    assert read([token("Well")], None, "Well") is None
 
 
-def test_an_answer_of_several_tokens_is_not_read():
+def test_an_answer_of_several_tokens_is_not_read_and_its_code_and_booleans_of_json_are():
     labels = ("Met", "Partly met", "Not met")
     tokens = [listed("Part", 0.6, {"Part": 0.6, "Met": 0.3, "Not": 0.1}), token("ly"), token(" met")]
-    assert option_probabilities(tokens, labels, 1, text="Partly met", span=(0, 10)) is None
-    codes = option_probabilities([listed("2", 0.6, {"2": 0.6, "1": 0.3, "3": 0.1})], ("1", "2", "3"), 1, text="2")
-    assert codes == pytest.approx((0.3, 0.6, 0.1))
-
-
-@pytest.mark.parametrize("prefix", ["Y", "Ye", "Yesterday", "not", "None", "N/A"])
-def test_tokens_that_only_begin_an_answer_do_not_count(prefix):
-    found = option_probabilities([listed("Yes", 0.5, {"Yes": 0.5, prefix: 0.4})], YES_NO, 0, text="Yes")
-    assert found == pytest.approx((0.5, 0.0))
-
-
-def test_an_article_is_no_letter_code():
-    tokens = [listed("A", 0.6, {"A": 0.6, "B": 0.4}), token(" is"), token(" a"), token(" gem")]
-    assert option_probabilities(tokens, ("A", "B"), 0, text="A is a gem") == pytest.approx((0.6, 0.4))
-
-
-def test_booleans_of_json():
-    text = '{"answer": true}'
+    assert read(tokens, 1, "Partly met", span=(0, 10), labels=labels) is None
+    code = listed("2", 0.6, {"2": 0.6, "1": 0.3, "3": 0.1})
+    assert read([code], 1, "2", labels=("1", "2", "3")) == pytest.approx((0.3, 0.6, 0.1))
     tokens = [token('{"answer":'), listed(" true", 0.7, {" true": 0.7, " false": 0.2}), token("}")]
-    assert option_probabilities(tokens, YES_NO, 0, text=text, span=(11, 15)) == pytest.approx((0.7, 0.2))
+    assert read(tokens, 0, '{"answer": true}', span=(11, 15)) == pytest.approx((0.7, 0.2))
 
 
 @pytest.mark.parametrize("structured", [True, False])
@@ -156,16 +135,23 @@ def test_the_field_of_the_verdict_may_come_before_the_reasons(structured):
 
 
 def test_rounding_above_one_is_taken_back():
-    found = option_probabilities([TokenLogprob(token="Yes", logprob=1e-7, top=(("Yes", 1e-7),))], YES_NO, 0, text="Yes")
-    assert found == pytest.approx((1.0, 0.0))
-    scaled = option_probabilities([listed("Yes", 0.9, {"No": 0.5})], YES_NO, 0, text="Yes")
+    rounded = TokenLogprob(token="Yes", logprob=1e-7, top=(("Yes", 1e-7),))
+    assert read([rounded]) == pytest.approx((1.0, 0.0))
     # servers that report the sampled token after the temperature and the others before it: .9 and .5 of 1.4
-    assert scaled == pytest.approx((0.9 / 1.4, 0.5 / 1.4))
+    assert read([listed("Yes", 0.9, {"No": 0.5})]) == pytest.approx((0.9 / 1.4, 0.5 / 1.4))
 
 
-@pytest.mark.parametrize("logprob", [nan, inf, 0.5, -inf, -9999.0])
-def test_what_is_no_probability_or_none_is_not_read(logprob):
-    assert option_probabilities([TokenLogprob(token="Yes", logprob=logprob)], YES_NO, 0, text="Yes") is None
+IMPOSSIBLE = [
+    *(TokenLogprob(token="Yes", logprob=number) for number in (nan, inf, 0.5, -inf, -9999.0)),
+    TokenLogprob(token="Yes", logprob=0.9, top=(("Yes", 0.9), ("No", 0.1))),  # probabilities instead of logarithms
+    TokenLogprob(token="Yes", logprob=0.0, top=(("Yes", 0.0), ("No", 0.0))),  # e^0 + e^0 = 2 of at most 1
+    *(TokenLogprob(token="Yes", logprob=number, top=(("No", log(0.9)),)) for number in (-9999.0, -inf)),
+]
+
+
+@pytest.mark.parametrize("generated", IMPOSSIBLE)
+def test_what_is_no_probability_or_was_not_drawn_from_the_list_is_not_read(generated):
+    assert read([generated]) is None
 
 
 SOUND = (("Yes", log(0.7)), ("No", log(0.2)), ("Maybe", log(0.05)))
@@ -178,32 +164,23 @@ def test_one_number_that_is_no_log_probability_voids_them_all_at_the_verdict(num
     top = tuple((name, number if name == place else value) for name, value in SOUND)
     generated = number if place == "generated" else log(0.7)
     voided = TokenLogprob(token="Yes", logprob=generated, top=top)
-    assert option_probabilities([voided], YES_NO, 0, text="Yes") is None
+    assert read([voided]) is None
     # elsewhere in the reply it says nothing about the verdict
     behind = [token("Yes", 0.7, Yes=0.7, No=0.2), TokenLogprob(token=".", logprob=number)]
-    assert option_probabilities(behind, YES_NO, 0, text="Yes.") == pytest.approx((0.7, 0.2))
-
-
-def test_probabilities_sent_instead_of_logarithms_are_none():
-    sent = TokenLogprob(token="Yes", logprob=0.9, top=(("Yes", 0.9), ("No", 0.1)))
-    assert option_probabilities([sent], YES_NO, 0, text="Yes") is None
-    zeros = TokenLogprob(token="Yes", logprob=0.0, top=(("Yes", 0.0), ("No", 0.0)))  # e^0 + e^0 = 2 of at most 1
-    assert option_probabilities([zeros], YES_NO, 0, text="Yes") is None
+    assert read(behind, 0, "Yes.") == pytest.approx((0.7, 0.2))
 
 
 @pytest.mark.parametrize("impossible", [-9999.0, -inf])
-def test_a_generated_token_without_probability_was_not_drawn_from_this_list(impossible):
-    odd = TokenLogprob(token="Yes", logprob=impossible, top=(("No", log(0.9)),))
-    assert option_probabilities([odd], YES_NO, 0, text="Yes") is None
+def test_an_alternative_without_probability_has_none(impossible):
     alternative = TokenLogprob(token="Yes", logprob=log(0.9), top=(("Yes", log(0.9)), ("No", impossible)))
-    assert option_probabilities([alternative], YES_NO, 0, text="Yes") == pytest.approx((0.9, 0.0))
+    assert read([alternative]) == pytest.approx((0.9, 0.0))
 
 
 def test_tokens_that_end_before_the_reply_does_are_no_evidence_of_its_verdict():
     tokens = [token("Some say"), listed(" Yes", 0.6, {" Yes": 0.6, " No": 0.4}), token(". Verdict:"), token(" Yes")]
     whole = "Some say Yes. Verdict: Yes"
-    assert option_probabilities(tokens, YES_NO, 0, text=whole) == pytest.approx((1.0, 0.0))
-    assert option_probabilities(tokens[:-1], YES_NO, 0, text=whole) is None
+    assert read(tokens, 0, whole) == pytest.approx((1.0, 0.0))
+    assert read(tokens[:-1], 0, whole) is None
 
 
 @given(
