@@ -451,7 +451,7 @@ class Checklist(FrozenModel):
 
     @field_validator("items")
     @classmethod
-    def _named(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
+    def _name_by_number(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
         return tuple(
             item if item.name.strip() else item.model_copy(update={"name": str(number)})
             for number, item in enumerate(items, start=1)

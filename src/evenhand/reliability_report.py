@@ -15,7 +15,7 @@ from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
 from evenhand.data.rows import read_rows
-from evenhand.engines.names import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
 from evenhand.judge_reliability.one_judge import (
@@ -355,7 +355,7 @@ def _choice_prompts(options: ReliabilityArguments, fields: Sequence[str]) -> tup
 
 def _recorded_report(data: object, options: ReliabilityArguments) -> ReliabilityReport:
     """Return the report on the judges who cast recorded votes."""
-    given = [] if options.criteria is None else list(listed(options.criteria))
+    given = [] if options.criteria is None else list(as_list(options.criteria))
     if len(given) > 1:
         raise InvalidInputError(
             f"criteria is {options.criteria!r}; recorded votes are about one criterion: report on each by itself"
@@ -431,7 +431,7 @@ def _refuse(given: Mapping[str, object], why: str) -> None:
 def _sorted_criteria(options: ReliabilityArguments) -> tuple[list[Criterion], list[Criterion]]:
     """Return the criteria that assess, and those that compare."""
     assessed, compared = [], []
-    for reference in listed(options.criteria):
+    for reference in as_list(options.criteria):
         criterion = load_any_criterion(reference)
         if criterion.scale == "pairwise":
             graded = options.scale == "graded"

@@ -30,7 +30,7 @@ from evenhand.data.plain import briefly, context_mapping, plain_cell
 from evenhand.data.responses import Layout, Prompt, read_responses
 from evenhand.data.rows import Row, read_file, read_rows, row_ids
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.names import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
@@ -320,7 +320,7 @@ def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]
     Raises:
         InvalidInputError: If nothing is given, or a rubric with something else, or a checklist.
     """
-    references = [resolve(reference) for reference in listed(given)]
+    references = [resolve(reference) for reference in as_list(given)]
     kinds = [kind_of(reference) for reference in references]
     if "checklist" in kinds:
         raise InvalidInputError(
@@ -621,7 +621,7 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
 
 def _only_criterion(criteria: object, result: str, function: str) -> object:
     """Return the single criterion of a function that takes one."""
-    given = listed(criteria)
+    given = as_list(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
             f"criteria is {criteria!r}; a {result} is about one criterion, such as "
@@ -672,9 +672,9 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     modes = [GradeMode(_with_prompt(options, name)) for name in names]
     criterion, columns = _choice_criterion(options.criteria), _candidate_columns(options.response_fields)
     context = context_mapping(options.context_fields)
-    reference = reference_column(options.reference_field, rows[0], listed(columns))
+    reference = reference_column(options.reference_field, rows[0], as_list(columns))
     kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
-    clusters = read_clusters(rows, options.cluster_field, apart=[str(column) for column in listed(columns)])
+    clusters = read_clusters(rows, options.cluster_field, apart=[str(column) for column in as_list(columns)])
     subjects = tuple(
         subject_of_row(
             row,

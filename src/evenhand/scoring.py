@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.numbers import Missing, format_percent
-from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.measures import UnscoredCounts, measure, or_missing
 from evenhand.results.notes import Spending
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
@@ -162,8 +162,8 @@ def summarize(
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
     limits = columns.limits(given)
     return ScoreSummary(
-        score=known(score, "no instance has a score"),
-        covered_mass=known(covered_mass, "no expected value rests on probabilities"),
+        score=or_missing(score, "no instance has a score"),
+        covered_mass=or_missing(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(scored),
         num_unscored=int((~scored & ~columns.na).sum()),
         num_lone=int((scored & (unscored > 0)).sum()),
@@ -211,8 +211,8 @@ def reply_measures(
     replies = cluster_sums(columns.replies(), rows)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     return {
-        "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
-        "parse_rate": known(parse_rate, "there are no replies"),
+        "num_clusters": or_missing(IntervalLevel.of(level).n_clusters, INDEPENDENT),
+        "parse_rate": or_missing(parse_rate, "there are no replies"),
         "unscored_counts": UnscoredCounts.of(columns, rows),
         "readings": columns.readings(),
         "reasks": int(columns.reasks.sum()),
@@ -256,12 +256,12 @@ def vote_measures(
     redrawn = counts[:, -1].any()
     deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level) if redrawn else None
     measures = {
-        "positional_bias": known(positional_bias, "no instance was read in two orders"),
-        "agreement": known(
+        "positional_bias": or_missing(positional_bias, "no instance was read in two orders"),
+        "agreement": or_missing(
             agreement, "no instance with two votes has a verdict" if several.any() else "no instance has two votes"
         ),
-        "spread": known(spread, NOT_REDRAWN),
-        "draw_deviation": known(deviation, NOT_REDRAWN),
+        "spread": or_missing(spread, NOT_REDRAWN),
+        "draw_deviation": or_missing(deviation, NOT_REDRAWN),
         **reply_measures(columns.votes, rows=rows, level=level),
     }
     return measures, tuple(means)

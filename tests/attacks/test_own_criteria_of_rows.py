@@ -49,12 +49,10 @@ PATHS = {
     "queue": "{folder}/queue.json",
     "endless": "/dev/zero",
     "nul": "a/b\0c",
-    "nul_id": "criteria.evenhand\0.json",
     "long": "/" + "a" * 5000 + ".json",
     "address": "https://example.com/planted",
     "windows": "C:\\planted.json",
     "dots": "criteria.evenhand/../../planted",
-    "empty_steps": "..planted",
     "bracket": "criteria.evenhand.direct.relevance[description=/etc/passwd]",
     "type": "criteria.evenhand.direct.relevance[__type__=load_csv]",
     "object": Path("/etc/passwd"),
@@ -68,7 +66,6 @@ PATHS = {
     "huge_number": '{"name": "n", "description": "d", "weight": ' + "9" * 5000 + "}",
     "infinite_number": '{"name": "n", "description": "d", "options": [{"label": "a", "value": 1e400}, {"label": "b"}]}',
     "nowhere": "criteria.evenhand.nowhere",
-    "engine": "engines.evenhand.baseline",
     "metric": "metrics.accuracy",
 }
 TYPES = {

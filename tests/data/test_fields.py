@@ -28,12 +28,7 @@ def test_a_field_that_is_not_there_is_named_with_its_row_and_setting(field):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        ("as it is\n ", "as it is\n "),
-        (["a", 1], '["a", 1]'),
-        (None, ""),
-        (["\ud83d"], '["\ufffd"]'),
-    ],
+    [("as it is\n ", "as it is\n "), (["a", 1], '["a", 1]'), (None, ""), (["\ud83d"], '["\ufffd"]')],
 )
 def test_a_value_as_the_judge_reads_it(value, text):
     assert text_of(value) == text

@@ -11,15 +11,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from evenhand.aggregation.verdict import aggregate
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
 from evenhand.numbers import Missing
-from tests.judge_reliability.builders import (
-    BETTER,
-    CITES,
-    CLEAR,
-    asked,
-    comparison,
-    report,
-    vote_on,
-)
+from tests.judge_reliability.builders import BETTER, CITES, CLEAR, asked, comparison, report, vote_on
 
 
 def test_comparisons_by_hand():

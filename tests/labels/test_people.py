@@ -128,7 +128,6 @@ def test_probabilities_travel_with_the_labels(judged: Any) -> None:
         ([{"id": "p-1", "system": "alder", "label": "Perhaps"}], r"'Perhaps'"),
         ([{"system": "alder", "label": "Yes"}], r"call it 'id'"),
         ([{"id": "p-1", "remark": "fine"}], r"label_field"),
-        ({"p-1": "Yes"}, r"may be about any of"),
         ([], r"no label"),
         (Labels(()), r"no label"),
     ],

@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.metrics.judge_metrics import (
-    ChecklistJudge,
-    DirectJudge,
-    GradeScore,
-    PairwiseJudge,
-)
+from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, GradeScore, PairwiseJudge
 from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
 

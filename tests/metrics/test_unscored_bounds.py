@@ -5,11 +5,7 @@ import re
 import pytest
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.metrics.judge_metrics import (
-    ChecklistJudge,
-    DirectJudge,
-    PairwiseJudge,
-)
+from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, PairwiseJudge
 from tests.support.checklists import sheet
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script

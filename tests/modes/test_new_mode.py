@@ -17,7 +17,7 @@ from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level
-from evenhand.results.measures import known, measure
+from evenhand.results.measures import measure, or_missing
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from evenhand.votes import Verdict
@@ -60,7 +60,7 @@ class ToneMode(Mode[Verdict]):
     def measures(self, subjects, results, level):
         hits = [float("nan") if each.selected_label is None else each.selected_label == self.wanted for each in results]
         counts = Counter(each.selected_label for each in results if each.selected_label is not None)
-        return ToneMeasures(known(mean_intervals(hits, level=level)[0], "no tone was read"), dict(counts))
+        return ToneMeasures(or_missing(mean_intervals(hits, level=level)[0], "no tone was read"), dict(counts))
 
     def _tone(self) -> Criterion:
         options = tuple(Option(label=tone, value=None) for tone in self.tones)

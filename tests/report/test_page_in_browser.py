@@ -41,22 +41,14 @@ def direct(**how: Any) -> Any:
     )  # fmt: skip
 
 
-def winrates() -> Any:
-    return evenhand.winrates(
-        runs.rows(6), runs.QUALITY, runs.judge_of(**runs.BIASED), response_fields=runs.SYSTEMS, **QUIET
-    )
-
-
 KINDS: dict[str, Callable[[], Any]] = {
     "direct": direct,
     "panel": runs.direct_panel,
     "rubric": runs.rubric,
     "checklist": runs.checklist,
-    "winrates": winrates,
+    "winrates": runs.winrates,
     "votes": runs.aggregated_votes,
-    "reliability": lambda: evenhand.reliability(
-        runs.rows(6), runs.RELEVANCE, runs.judge_of(noise=0.3), response_fields="alder", **QUIET
-    ),
+    "reliability": runs.reliability,
 }
 
 CELLS = """
@@ -278,7 +270,7 @@ def test_two_runs_show_what_changed_first(window):
 @pytest.mark.parametrize("width", [390, 1600])
 def test_the_page_fits_the_window(window, width):
     window.resize(width, dark=width == 390)
-    shown_page(window, direct(), further=(winrates(), runs.checklist()))
+    shown_page(window, direct(), further=(runs.winrates(), runs.checklist()))
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")

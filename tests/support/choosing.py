@@ -22,11 +22,10 @@ def reply_for(place):
     return json.dumps({"assessment": "They differ.", "selected_option": f"Option {place + 1}"})
 
 
-def choosing_judge(place_of, *, name="chooser", identity=False, **more):
+def choosing_judge(place_of, name="chooser"):
     """A judge that chooses the place ``place_of(candidates as shown)``, and refuses where that is None."""
-    return ScriptedJudge(
-        lambda request: reply_for(place_of(shown_candidates(request.messages[0]["content"]))),
-        name=name,
-        identity=identity,
-        **more,
-    )
+
+    def reply(request):
+        return reply_for(place_of(shown_candidates(request.messages[0]["content"])))
+
+    return ScriptedJudge(reply, name=name, identity=False)

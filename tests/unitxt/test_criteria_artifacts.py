@@ -6,12 +6,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import CriteriaWithOptions
-from evenhand.unitxt.loading import (
-    UndefinedScoreWarning,
-    load,
-    load_criteria_artifact,
-    load_criterion,
-)
+from evenhand.unitxt.loading import UndefinedScoreWarning, load, load_criteria_artifact, load_criterion
 
 TONE = Criterion(
     name="tone",
@@ -70,7 +65,6 @@ def test_a_criterion_comes_back_from_its_own_json(criterion, tmp_path):
         ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
         ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
         ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal'."),
-        ({**TYPED, "weight": "heavy"}, "has the weight 'heavy': Input should be a valid number"),
         ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the description {'__type__': 'accuracy_fast'}"),
         ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
         ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give an object with a name and a description"),
@@ -113,7 +107,6 @@ def test_direct_assessment_needs_options(reference):
     "reference",
     [
         UNVALUED,
-        UNVALUED.model_dump_json(),
         without({**PLAIN, "options": [{"label": "Polite", "value": 1}, {"label": "Rude"}]}),
         without(TYPED, "option_map"),
         {**without(TYPED, "__type__"), "option_map": {"Polite": 1.0}},

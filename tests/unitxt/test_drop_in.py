@@ -20,13 +20,7 @@ from unitxt.standard import DatasetRecipe
 from unitxt.task import Task
 
 import evenhand
-from evenhand.unitxt.bases import (
-    Artifact,
-    Criteria,
-    CriteriaOption,
-    CriteriaWithOptions,
-    register_local_catalog,
-)
+from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, register_local_catalog
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 

@@ -148,7 +148,7 @@ def _scalar(text: str) -> object:
     return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text
 
 
-def listed(given: object) -> list[object]:
+def as_list(given: object) -> list[object]:
     """Return one thing or a sequence of them as a list."""
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
@@ -172,7 +172,7 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
         )
     if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
         return engine  # an open panel
-    given = listed(engine)
+    given = as_list(engine)
     given = given if model is None else with_model(given, model)
     return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
 
@@ -209,7 +209,7 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
             _BATCH.search(each) is not None
             if isinstance(each, str)
             else isinstance(each, BatchJudge) or getattr(each, "batch", None) is True
-            for each in listed(engine)
+            for each in as_list(engine)
         )
     return {"flow": "one_step", **options} if batch else dict(options)
 

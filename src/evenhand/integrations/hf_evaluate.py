@@ -56,7 +56,7 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
 
     def add_batch(self, **columns: object) -> None:
         """Add instances."""
-        lists = {name: _listed(name, column) for name, column in columns.items() if column is not None}
+        lists = {name: _list_of(name, column) for name, column in columns.items() if column is not None}
         lacking = [name for name in self.features if name not in lists and name != "references"]
         if lacking:
             raise InvalidInputError(f"the judge needs {lacking!r}: pass {lacking[0]}=[…] with one entry per instance")
@@ -77,7 +77,7 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
         return {**scores, "num_of_instances": len(inputs)}
 
 
-def _listed(name: str, column: Any) -> list[Any]:  # noqa: ANN401 - of any library
+def _list_of(name: str, column: Any) -> list[Any]:  # noqa: ANN401 - of any library
     if isinstance(column, str | bytes | dict) or not hasattr(column, "__iter__"):
         raise InvalidInputError(f"{name} is {column!r}; give a list with one entry per instance")
     return list(column.tolist() if hasattr(column, "tolist") else column)

@@ -33,7 +33,7 @@ from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
 from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of, this_host
 from evenhand.engines.journal_tools import export_lines, import_lines
-from evenhand.engines.names import engine_of, listed, with_model
+from evenhand.engines.names import as_list, engine_of, with_model
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.files import is_opened
 from evenhand.judging.estimate import RunEstimate
@@ -191,7 +191,7 @@ class _Order:
             changes["max_calls"] = options.max_calls // workers
         if options.max_cost is not None:
             changes["max_cost"] = options.max_cost / workers
-        given, engines = listed(options.engine), []
+        given, engines = as_list(options.engine), []
         for engine in map(engine_of, given if options.model is None else with_model(given, options.model)):
             limits = {name: limit for name in _SHARED if (limit := getattr(engine, name, None)) is not None}
             share = {name: max(1, limit // workers) for name, limit in limits.items()}
@@ -311,7 +311,7 @@ def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa
         EvenhandError: The error of a worker that ended the run.
     """
     cpus = max(1.0, ray.cluster_resources().get("CPU", 1.0))
-    limits = [getattr(engine_of(each), "max_in_flight", None) for each in listed(order.job.options.engine)]
+    limits = [getattr(engine_of(each), "max_in_flight", None) for each in as_list(order.job.options.engine)]
     most = [limit for limit in (*limits, order.job.options.max_calls) if limit is not None]
     workers = max(1, min([workers or int(cpus), *most]))  # each may send a call
     blocks = (

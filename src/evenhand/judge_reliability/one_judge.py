@@ -38,7 +38,7 @@ from evenhand.judge_reliability.against_people import (
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
 from evenhand.question import response_label
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Line, Remark, known, table_rows
+from evenhand.results.measures import Line, Remark, or_missing, table_rows
 from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
@@ -481,7 +481,7 @@ def _share(
     clusters, numerators, denominators = zip(*parts, strict=True) if (parts := list(parts)) else ((), (), ())
     over = IntervalLevel.of(level).over(clusters)
     (interval,) = ratio_intervals(numerators, denominators, level=over, bounds=bounds)
-    return known(interval, reason)
+    return or_missing(interval, reason)
 
 
 def _replies(asked: Sequence[Asked], level: Level) -> ReplyMeasures:

@@ -22,10 +22,10 @@ from evenhand.numbers import Missing, format_level, format_percent, format_range
 from evenhand.results.measures import (
     Column,
     Measure,
-    known,
     measure,
     measures_of,
     measures_table,
+    or_missing,
     score_entries,
 )
 from evenhand.results.render import TextTable
@@ -292,7 +292,7 @@ def _judge_report(
         num_unscored=summary.unscored_counts.unscored_votes,
         num_na=sum(vote.na for vote in votes),
         mean=summary.score,
-        same_option=known(same, "no question was answered in two draws"),
+        same_option=or_missing(same, "no question was answered in two draws"),
         first_two=uneven,
         spread=summary.spread,
         flip_rate=summary.positional_bias,
@@ -307,7 +307,7 @@ def _mean(
     values: ArrayLike, level: Level, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     (interval,) = mean_intervals(values, level=level, bounds=bounds)
-    return known(interval, missing)
+    return or_missing(interval, missing)
 
 
 def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared_truth: bool) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ class _Sheet(Conversation):
             "guidelines": question.guidelines,
             "nonce": self.nonce,
             "response": question.responses[0],
-            "items": tuple(_shown(item) for item in items),
+            "items": tuple(_item_text(item) for item in items),
             "reasoning": self.flow.reasoning,
         }
 
@@ -184,7 +184,7 @@ def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int
     )
 
 
-def _shown(item: SheetItem) -> _ShownItem:
+def _item_text(item: SheetItem) -> _ShownItem:
     criterion, shown = item.question.criterion, item.presentation
     text = criterion.description
     return _ShownItem(

@@ -24,7 +24,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.options import Design
-from evenhand.results.measures import Column, as_json, known, measure, measures_table, plain
+from evenhand.results.measures import Column, as_json, measure, measures_table, or_missing, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval, mean_intervals
@@ -675,7 +675,7 @@ def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupS
         none = Missing("no row of the group is labelled")
         corrected = correction(sample, design, over.level).corrected if sample.num_labelled else none
     return GroupScore(
-        score=known(score, "no row has a score"),
+        score=or_missing(score, "no row has a score"),
         corrected=corrected,
         num_rows=len(judged),
         num_labelled=sample.num_labelled,

@@ -225,7 +225,7 @@ def read_gold(
         _check_about_judged(results, gold)
         _warn_of_other_rows(results, gold)
     elif gold is None:
-        found = Labels(tuple(_held(results)))
+        found = Labels(tuple(_labels_of_result(results)))
     else:
         fields = {"label": label_field, "annotator": annotator_field, "probability": probability_field}
         reader = _GoldReader(results, **fields)
@@ -271,10 +271,10 @@ def _warn_of_other_rows(results: Results, labels: Labels) -> None:
 
 def holds_labels(results: Results) -> bool:
     """Return whether a result holds gold labels."""
-    return next(_held(results), None) is not None
+    return next(_labels_of_result(results), None) is not None
 
 
-def _held(results: Results) -> Iterator[Label]:
+def _labels_of_result(results: Results) -> Iterator[Label]:
     """Yield the gold labels that a result holds."""
     for cell in results.cells():
         given = cell.about.get("gold", cell.about.get("reference"))

@@ -158,7 +158,7 @@ class ModeJudge(JudgeMetric):
         """Check every setting that can be checked before there is data; the catalog's entry does not name its mode."""
         super().verify() if self.mode else EvenhandMetric.verify(self)
 
-    def known(self) -> Sequence[Any]:
+    def known_criteria(self) -> Sequence[Any]:
         """Return nothing: the mode does not depend on what is judged."""
         return ()
 
@@ -401,7 +401,7 @@ class RubricJudge(AssessingJudge):
         super().verify()
         length_penalty_of(self.length_penalty)
 
-    def known(self) -> Sequence[Rubric]:
+    def known_criteria(self) -> Sequence[Rubric]:
         """Return the metric's own rubric, if it has one."""
         if self.rubric is None:
             return ()

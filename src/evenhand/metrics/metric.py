@@ -34,7 +34,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain import context_mapping
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, engine_of_name, listed, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
 from evenhand.modes.mode import Mode, Subject
@@ -166,7 +166,7 @@ class EvenhandMetric(IntervalFields):
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
         if name == "inference_engine":
-            found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in listed(value)]
+            found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in as_list(value)]
             made = [to_artifact(each) if isinstance(each, Engine) else each for each in found]
             value = made if isinstance(value, list) else made[0]
         kind: Any = type(self)
@@ -528,11 +528,11 @@ class JudgeMetric(RunFields):
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
         options_of_labels(self)
-        mode = self.mode_of(self.known())
+        mode = self.mode_of(self.known_criteria())
         if self.asks and self.prompt is not None:
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
-    def known(self) -> Sequence[Any]:
+    def known_criteria(self) -> Sequence[Any]:
         """Return what is judged, as far as it is known before there is data."""
         return () if self.criteria is None else (self.freeze(self.criteria),)
 
@@ -542,7 +542,7 @@ class JudgeMetric(RunFields):
         Raises:
             InvalidInputError: If unitxt cannot write the engine.
         """
-        for engine in listed(self.inference_engine or []):
+        for engine in as_list(self.inference_engine or []):
             if not isinstance(engine, Artifact):
                 raise InvalidInputError(
                     f"inference_engine is {engine!r}, which is no artifact of unitxt, and a recipe copies its metrics "
@@ -550,7 +550,7 @@ class JudgeMetric(RunFields):
                     "evenhand.SimulatedEngine(…)"
                 )
         if (given := data.get("inference_engine")) is not None:
-            made = [to_artifact(each).to_dict() if isinstance(each, Engine) else each for each in listed(given)]
+            made = [to_artifact(each).to_dict() if isinstance(each, Engine) else each for each in as_list(given)]
             data = {**data, "inference_engine": made if isinstance(given, list) else made[0]}
         return super().process_data_before_dump(data)
 
@@ -562,7 +562,7 @@ class JudgeMetric(RunFields):
         """
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
-        given = listed(self.inference_engine)
+        given = as_list(self.inference_engine)
         given = given if self.model is None else with_model(given, self.model)
         return given if self.batch is None else list(with_batch(given, self.batch))
 

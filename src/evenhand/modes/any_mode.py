@@ -81,7 +81,7 @@ class ModeAnalysis(Analysis):
         return find_mode(self.parameters["mode"]).from_options(self.parameters["mode_options"], options)
 
     @cached_property
-    def _held(self) -> list[Criterion | Rubric]:
+    def _header_criteria(self) -> list[Criterion | Rubric]:
         """All criteria of the header."""
         return [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in self.header["criteria"]]
 
@@ -93,7 +93,7 @@ class ModeAnalysis(Analysis):
             subject = Subject(
                 about["instance"],
                 {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
-                judged=self._held[about["criterion"]],
+                judged=self._header_criteria[about["criterion"]],
                 cluster=about["cluster"],
                 facts=json.loads(about["facts"]),
             )

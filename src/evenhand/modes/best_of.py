@@ -25,7 +25,7 @@ from evenhand.modes.mode import Mode, Result, Subject
 from evenhand.numbers import Missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
-from evenhand.results.measures import known, measure
+from evenhand.results.measures import measure, or_missing
 from evenhand.scoring import VoteMeasures, bounded_mean, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds
@@ -410,7 +410,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95
     measures, _ = vote_measures(verdicts, level=level)
     return SelectionSummary(
         candidates=MappingProxyType({name: _rate(name, selections, level) for name in names}),
-        first_shown_share=known(first_shown, "no vote named a candidate"),
+        first_shown_share=or_missing(first_shown, "no vote named a candidate"),
         num_instances=len(selections),
         num_unscored=sum(not each.scored for each in selections),
         num_undecided=sum(each.scored and each.selected is None for each in selections),
@@ -428,7 +428,7 @@ def _rate(name: str, selections: Sequence[Selection], level: Level) -> Candidate
     )
     low, high = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
     return CandidateRate(
-        rate=known(rate, "no scored instance offers it"),
+        rate=or_missing(rate, "no scored instance offers it"),
         unscored_bounds=leading,
         if_unscored_0=float(np.mean(low)) if offering else Missing("no instance offers it"),
         if_unscored_1=float(np.mean(high)) if offering else Missing("no instance offers it"),

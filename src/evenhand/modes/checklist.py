@@ -63,9 +63,9 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     UnscoredCounts,
-    known,
     measure,
     measures_table,
+    or_missing,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
@@ -510,13 +510,13 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
     unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
     unanswered = Counter(str(item.reason) for _, item in items if item.answer is None)
     measures, _ = vote_measures([item.verdict for _, item in items], rows=rows, level=level)
-    scores: dict[str, Any] = {name: known(interval, SCORES[name]) for name, (interval, _) in found.items()}
+    scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
     return ChecklistReport(
         **scores,
-        micro_pass_rate=known(micro, "no item is answered"),
-        answered_share=known(answered, "there are no items"),
+        micro_pass_rate=or_missing(micro, "no item is answered"),
+        answered_share=or_missing(answered, "there are no items"),
         num_instances=len(results),
         num_unscored=sum(result.scores.primary_score is None and not result.na for result in results),
         num_partial=sum(result.scores.answered > 0 and result.scores.unanswered > 0 for result in results),
@@ -624,9 +624,9 @@ def _item_report(
         na=answers["na"],
         unanswered=answers[None],
         by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
-        pass_rate=known(pass_rate, "no answer"),
-        confidence=known(confidence, "no confidence is known"),
-        discrimination=known(discrimination, _finding(answers["yes"], answers["no"])),
+        pass_rate=or_missing(pass_rate, "no answer"),
+        confidence=or_missing(confidence, "no confidence is known"),
+        discrimination=or_missing(discrimination, _finding(answers["yes"], answers["no"])),
         unscored_bounds_of=_leading(led),
         unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
     )
@@ -655,7 +655,7 @@ def _category_reports(
     rates = ratio_intervals(yes, answered, level=level)
     return tuple(
         CategoryReport(
-            category, known(rate, "no answer"), int(total), _unscored_rate(rate, own, n_results, level=level)
+            category, or_missing(rate, "no answer"), int(total), _unscored_rate(rate, own, n_results, level=level)
         )
         for (category, own), rate, total in zip(grouped.items(), rates, answered.sum(axis=0), strict=True)
     )

@@ -36,7 +36,7 @@ from evenhand.numbers import (
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Column, Reported, known, measure, measures_table
+from evenhand.results.measures import Column, Reported, measure, measures_table, or_missing
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
@@ -382,7 +382,7 @@ def grade(
     chances = sorted(set(every), key=lambda chance: (chance.n_options, chance.n_answered))
     lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(chances), "llm_score": 0.0, "choice_score": 0.0}
     means: dict[str, Any] = {
-        name: known(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
+        name: or_missing(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
         for name, low in lowest.items()
     }
     counts = [
@@ -398,7 +398,7 @@ def grade(
         **means,
         **reply_measures(own, level=level),
         chance=float(np.mean([chance.expected for chance in every])) if every else Missing(NOT_SCORED),
-        answered=known(answered, "nothing was asked"),
+        answered=or_missing(answered, "nothing was asked"),
         unanswered=MappingProxyType(
             {reason: share for reason, share in zip(reasons, unanswered, strict=True) if share is not None}
         ),
@@ -440,11 +440,11 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
         scores = np.array([(getattr(more, name), getattr(fewer, name)) for more, fewer in pairs], dtype=float)
         scores = scores.reshape(-1, 2)
         (difference,) = mean_intervals(scores[:, 0] - scores[:, 1], level=level, bounds=bounds)
-        return known(difference, "no instance is scored in both runs")
+        return or_missing(difference, "no instance is scored in both runs")
 
     return UnrelatedEffect(
-        chosen=known(share, NO_CHOICE),
-        ever_chosen=known(ever, NO_CHOICE),
+        chosen=or_missing(share, NO_CHOICE),
+        ever_chosen=or_missing(ever, NO_CHOICE),
         difference=mean_difference("grade_score", (-1.0, 1.0)),
         corrected_difference=mean_difference("chance_corrected", (least - 1, 1 - least_without)),
         num_paired=sum(None not in (more.grade_score, fewer.grade_score) for more, fewer in pairs),

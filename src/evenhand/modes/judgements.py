@@ -49,9 +49,9 @@ from evenhand.results.measures import (
     QuestionName,
     Reported,
     UnscoredCounts,
-    known,
     measure,
     measures_table,
+    or_missing,
     score_column,
 )
 from evenhand.results.notes import (
@@ -613,14 +613,14 @@ def summarize_rubric(
     deviation = within_row_deviation(np.nan_to_num(variances), ~np.isnan(variances), width=width, level=level)
     criteria = rubrics[0].criteria if len(rubrics) == 1 else ()
     return RubricSummary(
-        score=known(
+        score=or_missing(
             None if score is None else _clipped(score, "estimate", "low", "high"),
             weightless or "no response has a score",
         ),
-        raw_score=known(raw_score, weightless or "no criterion counts"),
-        spread=known(spread, NOT_REDRAWN),
-        draw_deviation=known(deviation, NOT_REDRAWN),
-        length_penalty=known(penalty, "there is no length penalty"),
+        raw_score=or_missing(raw_score, weightless or "no criterion counts"),
+        spread=or_missing(spread, NOT_REDRAWN),
+        draw_deviation=or_missing(deviation, NOT_REDRAWN),
+        length_penalty=or_missing(penalty, "there is no length penalty"),
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),

@@ -65,9 +65,9 @@ from evenhand.results.measures import (
     QuestionName,
     Reported,
     UnscoredCounts,
-    known,
     measure,
     measures_table,
+    or_missing,
     reported_difference,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
@@ -198,7 +198,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         replies from the journal.
         """
         subjects, rounds = alike(subjects), self.design.rounds
-        questions = list(_questions(subjects, self._drawn(subjects, 0, {})).values())
+        questions = list(_questions(subjects, self._pairs_of_round(subjects, 0, {})).values())
         if rounds == 1:
             return estimate(questions, judges, self.options, self.flow)
         unknown = self.options.model_copy(update={"journal": None})
@@ -240,7 +240,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     ) -> Iterator[tuple[int, list[tuple[int, Pair]]]]:
         """Yield the number of each round and its contests, which depend on the contests ``held`` so far."""
         if self.stop is None:
-            yield from ((number, self._drawn(subjects, number, held)) for number in range(self.design.rounds))
+            yield from ((number, self._pairs_of_round(subjects, number, held)) for number in range(self.design.rounds))
         else:
             yield from ((0, block) for block in self._blocks(subjects, held))
 
@@ -256,7 +256,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """
         drawn: dict[int, list[Pair]] = {}
         together: dict[object, list[int]] = {}
-        for place, pair in self._drawn(subjects, 0, {}):
+        for place, pair in self._pairs_of_round(subjects, 0, {}):
             drawn.setdefault(place, []).append(pair)
         for place in drawn:
             together.setdefault(place if subjects[place].cluster is None else subjects[place].cluster, []).append(place)
@@ -304,7 +304,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             gold=about.gold.get((first, second)),
         )
 
-    def _drawn(
+    def _pairs_of_round(
         self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]
     ) -> list[tuple[int, Pair]]:
         """Return (place of the row, pair) of every contest of a round, after those of earlier rounds."""
@@ -493,8 +493,8 @@ def summarize_contests(
         summaries.append(
             SystemSummary(
                 **{each.name: getattr(entry, each.name) for each in fields(entry)},
-                winrate_if_unscored_0=known(low, "no contest"),
-                winrate_if_unscored_1=known(high, "no contest"),
+                winrate_if_unscored_0=or_missing(low, "no contest"),
+                winrate_if_unscored_1=or_missing(high, "no contest"),
                 unscored_bounds=leading,
                 unscored_counts=UnscoredCounts.of(
                     columns.votes.only(np.isin(np.arange(len(contests)), own)), [each.instance for each in held]
@@ -506,10 +506,10 @@ def summarize_contests(
         num_instances=len(places),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
-        tie_rate=known(tie_rate, NO_CONTEST),
+        tie_rate=or_missing(tie_rate, NO_CONTEST),
         num_unscored=sum(contest.score is None for contest in contests),
         unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
-        position_consistency=known(consistency, "no contest was read in two orders"),
+        position_consistency=or_missing(consistency, "no contest was read in two orders"),
         **_position_measures(contests, level),
         **measures,
     )
@@ -527,9 +527,9 @@ def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dic
         "position": position,
         "num_inconsistent": position.n_inconsistent,
         "num_lone": position.n_lone,
-        "first_shown_preference": known(position.first_shown_share, ALL_AGREE),
-        "first_shown_preference_p_value": known(position.p_value, ALL_AGREE),
-        "first_position_share": known(position.first_position_share, "no vote is for a place"),
+        "first_shown_preference": or_missing(position.first_shown_share, ALL_AGREE),
+        "first_shown_preference_p_value": or_missing(position.p_value, ALL_AGREE),
+        "first_position_share": or_missing(position.first_position_share, "no vote is for a place"),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
-from evenhand.results.measures import Column, Measure, Reported, known, measure, measures_table
+from evenhand.results.measures import Column, Measure, Reported, measure, measures_table, or_missing
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
@@ -279,12 +279,12 @@ def compare(
         (same,) = mean_intervals(equal, level=level)
         moved = values[:, 0] - values[:, 1]
         found[named] = GroupDifference(
-            difference=known(pair.difference, "no row has both scores"),
-            p_value=known(pair.p_value, "no row has both scores"),
+            difference=or_missing(pair.difference, "no row has both scores"),
+            p_value=or_missing(pair.p_value, "no row has both scores"),
             test=_test(pair, values, level),
             higher=int((moved > 0).sum()),
             lower=int((moved < 0).sum()),
-            same=known(same, "no row has both selections"),
+            same=or_missing(same, "no row has both selections"),
             n_compared=pair.n_compared,
             n_set_aside=pair.n_set_aside,
             n_unmatched=unmatched,

@@ -140,10 +140,10 @@ def measure(
     return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 
 
-def known(value: T | None, reason: str) -> T | Missing:
+def or_missing(value: T | None, reason: str) -> T | Missing:
     """Return the value, or why there is none.
 
-    >>> known(None, "no instance has a score")
+    >>> or_missing(None, "no instance has a score")
     Missing(reason='no instance has a score')
     """
     return Missing(reason) if value is None else value

@@ -172,7 +172,7 @@ class Results(PrintedTables):
         """
         texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
-        for cell, asked in self._asked_cells():
+        for cell, asked in self._cells_with_questions():
             named = self.analysis.row_name(cell.about["instance"])
             if row in {None, named}:
                 shown = None
@@ -243,7 +243,7 @@ class Results(PrintedTables):
             raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
         return RowView(str(row), found)
 
-    def _asked_cells(self) -> Iterator[tuple[Cell, QuestionAsked]]:
+    def _cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
         for part in self.analysis.parts():
             yield from zip(part.stored.cells(), part.asked(), strict=True)
 
@@ -468,8 +468,8 @@ class Results(PrintedTables):
         if items and other_items:
             named: dict[str, Any] = {"by": ("instance", "system", "item"), "columns": ("score", "selected")}
             found = replace(found, items=compare(items, other_items, **named, **how).groups)
-        before = self._asked_by_name({row: row for row in place.values()})
-        after = other._asked_by_name(place)
+        before = self._questions_by_name({row: row for row in place.values()})
+        after = other._questions_by_name(place)
         pairs = [(name, *before[name], after[name][0]) for name in before if name in after]
         changes = [
             VerdictChange(
@@ -509,10 +509,10 @@ class Results(PrintedTables):
             )
         return {row: known.get(name, max(own) + 1 + row) for row, name in others.items()}
 
-    def _asked_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+    def _questions_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
         """Name of a question, its row by a place in another result -> what was asked, the width of its scores."""
         found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
-        for cell, asked in self._asked_cells():
+        for cell, asked in self._cells_with_questions():
             if asked.selected is not None and cell.about["instance"] in place:
                 low, high = (0.0, 1.0) if asked.compares else self.analysis.criterion_of(cell).score_range
                 row, *names = self.analysis.question_name(cell)

@@ -177,7 +177,7 @@ def corrected_mean(
         if any(codes.any() for codes, _ in merged):
             corrected, method = data.post_stratified([codes for codes, _ in merged]), STRATIFIED
             saved = data.labels_saved(labels, corrected)
-            worth = None if both else _worth(data, merged[0][0], saved, joined=bool(notes))
+            worth = None if both else _worth_of_labels(data, merged[0][0], saved, joined=bool(notes))
     strata_used = merged[0][0] if method == STRATIFIED else np.zeros(len(rows), dtype=np.int64)
     groups = [own[own > 0] for code in range(int(strata_used.max()) + 1) for own in [weights[strata_used == code, 0]]]
     few = _effective(human[rows, 0], weights[rows, 0]) if rows.any() and not both else np.inf
@@ -346,7 +346,7 @@ def labels_saved(labels: Interval, corrected: Interval, num_labelled: int) -> fl
     return num_labelled * (((labels.high - labels.low) / narrow) ** 2 - 1) if narrow > 0 else 0.0
 
 
-def _worth(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Worth | None:
+def _worth_of_labels(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Worth | None:
     r"""Return what the labels show of the judge's worth: some labels, less than a tenth of them, or neither.
 
     It is worth some where a score test, over clusters, rejects that people score all strata alike: only then is the

@@ -183,21 +183,21 @@ def grade_score_chance(n_options: int, n_answered: int, *, draws: int = 100_000,
         raise InvalidInputError(f"draws is {draws!r}; give at least 2")
     patterns = comb(n_options - 1, n_answered - 1) * n_options ** (n_answered - 1)
     if patterns <= MOST_ENUMERATED:
-        total = sum(float(block.sum()) for block in _listed(n_options, n_answered))
+        total = sum(float(block.sum()) for block in _every_choice(n_options, n_answered))
         return GradeScoreChance(n_options, n_answered, total / patterns, "exact", 0.0, None, None)
-    scores = np.concatenate(list(_drawn(n_options, n_answered, draws, np.random.default_rng(seed))))
+    scores = np.concatenate(list(_drawn_choices(n_options, n_answered, draws, np.random.default_rng(seed))))
     error = float(scores.std(ddof=1) / np.sqrt(draws))
     return GradeScoreChance(n_options, n_answered, float(scores.mean()), "simulated", error, draws, seed)
 
 
-def _listed(n_options: int, n_answered: int) -> Iterator[FloatArray]:
+def _every_choice(n_options: int, n_answered: int) -> Iterator[FloatArray]:
     others = np.indices((n_options,) * (n_answered - 1)).reshape(n_answered - 1, -1).T
     places = np.column_stack([np.zeros(len(others), dtype=np.int64), others])
     for answered in combinations(range(1, n_options), n_answered - 1):
         yield _scores(places, np.array([[0, *answered]]), n_options)
 
 
-def _drawn(n_options: int, n_answered: int, draws: int, generator: np.random.Generator) -> Iterator[FloatArray]:
+def _drawn_choices(n_options: int, n_answered: int, draws: int, generator: np.random.Generator) -> Iterator[FloatArray]:
     for start in range(0, draws, _ROWS_AT_ONCE):
         rows = min(_ROWS_AT_ONCE, draws - start)
         rotations = np.argsort(generator.random((rows, n_options)), axis=1)[:, :n_answered]

@@ -193,7 +193,7 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     if broken is not None:
         return broken
     chain = _causes(error)
-    failure = EngineError(_shown(chain[-1], secrets), cause=type(chain[-1]).__name__)
+    failure = EngineError(_message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
@@ -204,7 +204,7 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
                 failure = RejectedRequestError(str(failure), cause="content_filter")
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
-            failure = TransientEngineError(_shown(link, secrets), cause=type(link).__name__)
+            failure = TransientEngineError(_message_of(link, secrets), cause=type(link).__name__)
             break
     failure.__cause__ = error
     return failure
@@ -212,7 +212,7 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
 
 def refusal_of_data(error: Exception) -> RejectedRequestError:
     """Return the engine's refusal of data of this classification."""
-    return RejectedRequestError(_shown(error, ()), cause="data_classification")
+    return RejectedRequestError(_message_of(error, ()), cause="data_classification")
 
 
 def _causes(error: BaseException) -> list[BaseException]:
@@ -223,7 +223,7 @@ def _causes(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _shown(error: BaseException, secrets: Iterable[str]) -> str:
+def _message_of(error: BaseException, secrets: Iterable[str]) -> str:
     from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
 
     return redact(f"{type(error).__name__}: {own_words(error)}", secrets)[:SHOWN_CHARACTERS]
