@@ -52,7 +52,7 @@ def cluster():
 
 @pytest.fixture
 def server():
-    with JudgeServer(latency=0.25) as running:
+    with JudgeServer(latency=0.5) as running:  # longer than Ray takes to end the workers of a dead driver
         yield running
 
 
