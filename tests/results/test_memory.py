@@ -10,7 +10,7 @@ import evenhand
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.functions import judge
 
-ROWS = 120
+ROWS = 480
 
 
 def judged(count):
