@@ -65,7 +65,7 @@ def test_no_modules_import_each_other():
 
 BY_STRING = {
     "__init__.py": "the facade imports a name when it is first used",
-    "run_files.py": "--mode MODULE:CLASS is a class of the user's",
+    "run_jobs.py": "--mode MODULE:CLASS is a class of the user's",
 }
 
 
@@ -108,6 +108,45 @@ def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
     classes = [node.name for path in files for node in parsed(path).body if isinstance(node, ast.ClassDef)]
     for names in ([path.name for path in files], classes):
         assert {name for name in names if names.count(name) > 1} == set()
+
+
+SLOW = {"datasets", "evaluate", "inspect_ai", "litellm", "matplotlib", "ray", "sklearn", "unitxt"}
+"""Libraries that take seconds to import, or that need not be there: imported where they are used."""
+
+OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
+"""Modules of ours that import unitxt."""
+
+LOCAL_IMPORTS = {
+    **dict.fromkeys(("labels/correct.py", "results/looking.py", "results/results.py"), "pandas: for its frames only"),
+    "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
+    "run_files.py": "the shell reads its options for every page of help",
+}
+"""Files that import something else within a function, and why; a verb of the shell imports what it runs."""
+
+
+def modules_imported_in_functions(path):
+    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in {each for function in functions for each in ast.walk(function)}:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_the_shell_is_imported_without_numpy():
+    """So that help and version take no second."""
+    assert run("-c", "import sys, evenhand.cli; print('numpy' in sys.modules)").stdout.strip() == "False"
+
+
+def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
+    root = ROOT / "src" / "evenhand"
+    found = {
+        path.relative_to(root).as_posix()
+        for path in SOURCES
+        for name in modules_imported_in_functions(path)
+        if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
+    }
+    assert {path for path in found if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
 
 
 def subclasses(base):

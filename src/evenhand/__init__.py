@@ -55,7 +55,7 @@ _HOMES = {
     "read_replies": "evenhand.functions",
     "register": "evenhand.metrics",
     "reliability": "evenhand.functions",
-    "run": "evenhand.run_files",
+    "run": "evenhand.run_jobs",
     "run_mode": "evenhand.functions",
     "to_label": "evenhand.labels.blind_sheet",
     "winrates": "evenhand.functions",

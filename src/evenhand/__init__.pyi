@@ -44,7 +44,7 @@ from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.result_methods import ResultMethods
-from evenhand.run_files import run as run
+from evenhand.run_jobs import run as run
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Verdict as Verdict

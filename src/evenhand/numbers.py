@@ -98,15 +98,6 @@ def format_percent(share: float | Missing | None) -> str:
     return digits if digits == MISSING else f"{digits} %"
 
 
-def format_points(difference: float | None) -> str:
-    """Return a difference of shares in percentage points, 0 only if the difference is.
-
-    >>> format_points(0.112), format_points(-0.004), format_points(0.0)
-    ('11', '-0.4', '0')
-    """
-    return _percentage(difference)
-
-
 def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
     """Return an estimate with its limits, or a dash where there is none.
 

@@ -1038,3 +1038,34 @@ class AgreementArguments(RecordedArguments):
 
 SHARED_ARGUMENTS = (AskingArguments, VoteArguments, RecordedArguments, VerdictArguments)
 """The models whose options stand in the docstring of each function that takes them, after its own."""
+
+
+_POSITIVE: dict[str, Any] = {"accepted": "a number above 0", "gt": 0, "allow_inf_nan": False}
+_SD: dict[str, Any] = {"accepted": "a number above 0 and at most 0.5", "gt": 0, "le": 0.5}
+_SHARE: dict[str, Any] = {"accepted": "a number above 0 and below 1", "gt": 0, "lt": 1}
+
+
+class PlanOptions(Options):
+    """What a plan is for, and what is assumed where there is no pilot."""
+
+    half_width: float | None = option(None, "The half-width that the interval of a score shall have.", **_POSITIVE)
+    difference: float | None = option(None, "How far apart two systems are that the test shall find.", **_POSITIVE)
+    rows: int | None = option(None, "Say what this number of judged rows shows, instead of planning it.", ge=2)
+    labels: int | None = option(None, "Rows, drawn at random, that people label; planned by default.", ge=2)
+    systems: int | None = option(None, "How many are compared; 2 where a difference is asked for, else 1.", ge=1)
+    mean: float = option(0.5, "Of yes/no scores; 0.5 takes the most rows.", **_SHARE)
+    sd: float | None = option(None, "Standard deviation of scores from 0 to 1; without it they are yes/no.", **_SD)
+    correlation: float = option(0.5, "Of the scores of two systems on the same rows.", ge=-1, lt=1)
+    judge_correlation: float | None = option(None, "Of the judge's scores with people's: plans labels.", **_SHARE)
+    power: float = option(0.8, "How often the test shall find the difference.", **_SHARE)
+    level: float = option(0.95, "Of intervals; tests reject at p-values below 1 less this.", ge=0.5, lt=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.half_width is None and self.difference is None and self.rows is None:
+            raise InvalidInputError("nothing is asked: give half_width=0.05, difference=0.05, or rows=300")
+        if self.labels is not None and self.labels > (self.rows or (self.half_width and math.inf) or 0):
+            raise InvalidInputError(f"labels is {self.labels!r}; give half_width too, or that number of rows or more")
+        if self.sd is not None and "mean" in self.model_fields_set:
+            raise InvalidInputError("mean is of yes/no scores, and sd of others: give one of them")
+        return self

@@ -38,10 +38,10 @@ from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.results.made_by import write_run
 from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
+from evenhand.results.run_record import write_run
 from evenhand.results.saved import difference_of, header_of, read_columns, run_of
 
 BLOCKS_AT_ONCE: Final = 3

@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
-from evenhand.judging.loop import heeding_termination
+from evenhand.interrupts import heeding_termination
 from tests.support.processes import Running
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 

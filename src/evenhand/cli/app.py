@@ -13,7 +13,7 @@ from cyclopts.help import DefaultFormatter
 
 from evenhand.cli import catalog_verb, journal_verb, label_verbs, output, result_verbs, verbs
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
-from evenhand.judging.loop import heeding_termination
+from evenhand.interrupts import heeding_termination
 from evenhand.run_files import RunFile
 from evenhand.version import __version__
 

@@ -11,8 +11,7 @@ from evenhand.cli.flags import Flags
 from evenhand.cli.output import EXIT_CHECK_FAILED, complain, say
 from evenhand.cli.result_verbs import opened
 from evenhand.files import check_ending, check_out
-from evenhand.labels.plan import PlanOptions
-from evenhand.options import Options, option
+from evenhand.options import Options, PlanOptions, option
 
 
 class LabelOptions(Options):

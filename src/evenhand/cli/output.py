@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from evenhand.run_files import NOTHING, Checks, check_result, write_formats
+from evenhand.run_files import NOTHING, Checks
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def end(
         InvalidInputError: A condition that names what the result does not have; the result is printed all the same.
     """
     from evenhand.report import gates  # noqa: PLC0415 - seconds of import
+    from evenhand.run_jobs import check_result, write_formats  # noqa: PLC0415 - as above
 
     checks, report = checks or NOTHING, gates.CheckReport(tuple(unscored))
     try:

@@ -13,7 +13,6 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
-from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
@@ -55,6 +54,8 @@ class FileContents(PrintedTables):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return one row per column: the number of filled cells, and the first different values."""
+        from evenhand.data.cells import is_abstention  # noqa: PLC0415 - a second of import
+
         columns = []
         for name in dict.fromkeys(str(name) for row in self.rows for name in row):
             filled = [row[name] for row in self.rows if not is_abstention(row.get(name))]

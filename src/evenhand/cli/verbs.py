@@ -23,14 +23,8 @@ from evenhand.run_files import (
     ReadRepliesJob,
     ReliabilityJob,
     WinratesJob,
-    check_outputs,
-    result_of,
-    rows_of,
     schema,
     template,
-    too_many_unscored,
-    unscored_of_job,
-    write_result,
 )
 
 if TYPE_CHECKING:
@@ -86,11 +80,12 @@ def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> i
 
 def _annotator_test(data: str | None, options: AgreementJob) -> int:
     """Test whether the judges may replace the people."""
-    from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
+    from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - as above
 
     if data is None or options.votes is None or options.gold_fields is None:
         raise InvalidInputError("agreement --annotator-test needs DATA, --votes and --gold-fields; one is missing")
-    rows = rows_of(options.model_copy(update={"data": data}))
+    rows = run_jobs.rows_of(options.model_copy(update={"data": data}))
     how: Any = options.changed_from_default("cluster_field", "level", "interval") | {"epsilon": options.annotator_test}
     say(alternative_annotator_test(rows, options.votes, options.gold_fields, options.criteria, **how))
     return 0
@@ -98,27 +93,31 @@ def _annotator_test(data: str | None, options: AgreementJob) -> int:
 
 def run_job(model: type[Job], data: str | None, options: Job | None) -> int:
     """Run a job, print and write its result, and return the exit code."""
+    from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
+
     job = model.settled({}) if options is None else options
     if data is not None:
         job = job.model_copy(update={"data": data})
     job.check_complete()
-    check_outputs(job)
+    run_jobs.check_outputs(job)
     if job.function == "reliability" and (job.require or job.format):
         raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
     if is_quiet() and isinstance(job, RunOptions):
         job = job.model_copy(update={"progress": False})
-    result = result_of(job)
+    result = run_jobs.result_of(job)
     if getattr(job, "dry_run", False):
         _print_estimate(result, at_most=bool(getattr(job, "stop", None)))
         return 0
     try:
-        written = write_result(result, job)
+        written = run_jobs.write_result(result, job)
     except BaseException:
         with suppress(OutputError):
             say(result)  # it is shown, at least
         raise
     saved = None if job.out is None else Path(job.out)
-    return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored_of_job(result, job))
+    return end(
+        result, job, *([] if is_quiet() else written), saved=saved, unscored=run_jobs.unscored_of_job(result, job)
+    )
 
 
 def _print_estimate(estimate: RunEstimate, *, at_most: bool) -> None:
@@ -174,6 +173,7 @@ class DemoOptions(Limits):
 def demo(*, options: Flags[DemoOptions] = None) -> int:
     """Judge the data that ships with evenhand, offline unless an engine is given."""
     from evenhand import demo as data  # noqa: PLC0415 - seconds of import
+    from evenhand import run_jobs  # noqa: PLC0415 - as above
     from evenhand.functions import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     asked = options or DemoOptions()
@@ -199,7 +199,7 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
     )
     judged.to_html(report, data=rows, further=(compared, checked), title="The demonstration of evenhand")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
-    unscored = [failed for each in (judged, compared, checked) for failed in too_many_unscored(each)]
+    unscored = [failed for each in (judged, compared, checked) for failed in run_jobs.too_many_unscored(each)]
     for failed in unscored:
         complain(failed)
     return EXIT_CHECK_FAILED if unscored else 0

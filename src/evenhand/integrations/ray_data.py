@@ -36,13 +36,14 @@ from evenhand.engines.journal_tools import export_lines, import_lines
 from evenhand.engines.names import as_list, engine_of, with_model
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.files import is_opened
+from evenhand.interrupts import heeding_termination
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.loop import OpenPanel, heeding_termination
+from evenhand.judging.loop import OpenPanel
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
+from evenhand.results.run_record import write_run
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
 from evenhand.votes import Completion
 

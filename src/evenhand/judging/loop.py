@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Final
 
 from evenhand.aggregation.verdict import Levels, draws_are_settled
@@ -31,6 +28,7 @@ from evenhand.errors import (
     TooManyFailuresError,
     ungrouped,
 )
+from evenhand.interrupts import heeding_termination
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import Sheet, Task, checked_weights, sheets_of, tasks_of
 from evenhand.judging.progress import Progress, progress_bar, tell
@@ -40,15 +38,8 @@ from evenhand.results.notes import Spending
 from evenhand.votes import Vote
 
 GRACE_SECONDS: Final = 60.0
-ECHO_SECONDS: Final = 0.25
 MOST_REPLIES: Final = 50_000
 """The number of replies that a panel for many runs remembers where no journal keeps them."""
-
-_SIGNALS: Final = tuple(
-    getattr(signal, name)
-    for name in ("SIGTERM", "SIGHUP")
-    if hasattr(signal, name)  # Windows has no SIGHUP
-)
 
 
 class InterruptedJudgingError(EvenhandError):
@@ -437,35 +428,3 @@ def open_panel(
                 panel.end()
     finally:
         gc.unfreeze()
-
-
-@contextmanager
-def heeding_termination() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise :class:`~evenhand.errors.Terminated`, as Control-C raises KeyboardInterrupt.
-
-    In the main thread, and where they would end the process: a handler of the caller's stays, and what is ignored, as
-    SIGHUP is under ``nohup``, stays ignored. ``timeout``, shells and service managers send a signal twice, or one after
-    the other, within moments: a signal that follows the first so closely, a SIGINT too, is its echo.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    first: float | None = None
-
-    def end(number: int, _: FrameType | None) -> None:
-        nonlocal first
-        now = time.monotonic()
-        if first is not None and now - first < ECHO_SECONDS:
-            return
-        first = now if first is None else first
-        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
-
-    ordinary = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(_SIGNALS, signal.SIG_DFL)}
-    taken = {number: handler for number, handler in ordinary.items() if signal.getsignal(number) is handler}
-    for number in taken:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in taken.items():
-            signal.signal(number, handler)

@@ -23,19 +23,11 @@ from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
 from evenhand.results.compare import RunComparison, VerdictChange, compare
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
-from evenhand.results.made_by import (
-    CONFOUNDED,
-    ConfoundedComparisonWarning,
-    Fingerprint,
-    absolute,
-    notes_on_changes,
-    relative,
-    run_yaml,
-    write_run,
-)
+from evenhand.results.made_by import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.measures import Measure, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import InMemory, OnDisk, Stored, read, reading, write
 from evenhand.results.vote_columns import Cell, check_left_out, votes_table
 

@@ -1,0 +1,241 @@
+"""How the job of a run file, or of a verb of the shell, runs; and what it writes and checks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.by_name import FUNCTIONS, run_job
+from evenhand.data.fields import name_of
+from evenhand.data.rows import read_file, read_log, read_rows, row_batches, rows_known
+from evenhand.demo import load_rows
+from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending, check_out, written_whole
+from evenhand.integrations.ray_data import judge_on_ray
+from evenhand.numbers import format_number, format_percent
+from evenhand.reliability_report import REPORT_SUFFIXES
+from evenhand.report import gates
+from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
+from evenhand.report.page import write_report
+from evenhand.results import saved, vote_columns
+from evenhand.results.run_record import DEMO, run_record
+from evenhand.run_files import AskingJob, Checks, Job, ModeJob, RunFile
+from evenhand.streams import FunctionCall, judge_stream
+
+_LOGGER = logging.getLogger(__name__)
+
+NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+"""Options that the run of a result does not keep: a second run overwrites nothing."""
+
+READ: Final = ("data", "journal", "criteria", "checklist", "examples")
+"""Options that may name files that a run reads."""
+
+MOST_UNSCORED: Final = 0.1
+"""The share of unscored votes that a run of judges may have: beyond it, what is missing outweighs the interval."""
+
+
+def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedCondition] = ()) -> CheckReport:  # noqa: ANN401 - of any verb
+    """Return the conditions, and whether they hold.
+
+    Args:
+        result: The result, or what changed between two.
+        checks: The conditions.
+        unscored: The limit on unscored votes, where it does not hold.
+    """
+    found = check(result, checks.conditions).conditions if checks.require else ()
+    return CheckReport((*unscored, *found))
+
+
+def write_formats(summary: Summary, checks: Checks) -> str:
+    """Write the formats that go to files, and to the step of GitHub Actions; return the format to print."""
+    printed = "table"
+    for form, file in checks.formats:
+        if form == "github":
+            gates.append_to_step(summary)
+        elif file is None:
+            printed = form
+        else:
+            with written_whole(file) as temporary:
+                temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
+    return printed
+
+
+def too_many_unscored(
+    result: Any,  # noqa: ANN401 - as above
+    most: float = MOST_UNSCORED,
+    out: str | Path | None = None,
+) -> Sequence[CheckedCondition]:
+    """Return the limit on the share of unscored votes, if a result exceeds it."""
+    counts = result.unscored_counts
+    if counts is None or counts.unscored_votes <= most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
+        return []
+    share = counts.unscored_votes / counts.votes
+    step = "the reasons say what to mend; --max-unscored 1 accepts any share of unscored votes"
+    if "budget" in counts.reasons:
+        step = "raise --max-calls or --max-cost and run the same again; what the journal holds is not paid for again"
+    elif "offline" in counts.reasons:
+        step = "run the same without --offline"
+    found = (
+        f"{counts.with_reasons}. That is {format_percent(share)} of the votes, more than --max-unscored "
+        f"{format_number(most)} allows: {step}"
+    )
+    found += "" if out is None else f". What was judged is in {str(out)!r}"
+    condition = f"unscored <= {format_percent(most)}"
+    return [CheckedCondition(condition, False, "unscored", (), share, most, counts.votes, found)]
+
+
+def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
+    """Return what the function of a job returns; the result keeps the run that made it."""
+    asked, split = job, getattr(job, "split", None)
+    data = rows_of(job) if _is_demo(job.data) else job.data
+    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
+    first = next(batches, None)
+    rows = _limited(job, rows_of(job)) if first is None else first
+    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
+    if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
+        changes["mode"] = _imported(job.mode)
+    job = job.model_copy(update=changes)
+    call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
+    options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
+    record = run_record(job.verb(), options)
+    if isinstance(job, AskingJob) and job.ray is not None:
+        address = None if job.ray == "here" else job.ray
+        return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
+    if first is not None:
+        known = None if _is_demo(job.data) else rows_known(job.data, split)
+        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
+    return run_job(call, rows, record)
+
+
+def check_outputs(job: Job) -> None:
+    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
+
+    Raises:
+        InvalidInputError: If it cannot.
+    """
+    read = [text for name in READ for text in _texts(getattr(job, name, None))]
+    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
+    if report is not None:
+        check_ending(report, (".html",))
+        if out is not None and out.resolve() == report.resolve():
+            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
+    left_out = _texts(getattr(job, "leave_out", None))
+    if out is None:
+        if left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+    elif job.function == "reliability":
+        check_ending(out, REPORT_SUFFIXES)
+    else:
+        vote_columns.check_left_out(left_out)
+        saved.check_suffix(out)
+
+
+def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job
+    """Write a result and its report, where a job says so; return one sentence for each file."""
+    written = []
+    if job.out is not None:
+        left_out = _texts(getattr(job, "leave_out", None))
+        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        written.append(f"the result was written to {job.out}")
+    if job.report is not None:
+        write_report(job.report, result)
+        written.append(f"the report was written to {job.report}")
+    return written
+
+
+def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
+    """Return the limit of a job on unscored votes, if it does not hold."""
+    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
+    default = MOST_UNSCORED if asking else 1.0
+    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
+
+
+def _texts(given: object) -> list[str]:
+    """Return the texts in an option, which may be one, several, or an object."""
+    each = given if isinstance(given, list | tuple) else [given]
+    return [str(one) for one in each if isinstance(one, str | Path)]
+
+
+def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of the data."""
+    if _is_demo(job.data):
+        return load_rows()
+    split = getattr(job, "split", None)
+    rows = read_file(job.data, split) if isinstance(job.data, str) else read_rows(job.data, split)
+    return read_log(rows) if getattr(job, "log", False) else rows
+
+
+def _is_demo(data: object) -> bool:
+    """Return whether the data are those that ship with evenhand."""
+    return isinstance(data, str) and data == DEMO and not Path(DEMO).exists()
+
+
+def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the first rows; where a prompt has several rows, the rows of the first prompts."""
+    if job.limit is None:
+        return rows
+    asks = any("votes" in group for group in job.one_of)
+    long = getattr(job, "systems_field", None) or job.function == "read_replies" or (asks and "votes" in job.given)
+    column = getattr(job, "id_field", None) or ("id" if "id" in rows[0] else None)
+    names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
+    first = list(dict.fromkeys(names))
+    kept = {*first[: job.limit]}
+    if len(kept) < len(first):
+        what = f"prompts, named by {column!r}," if long and column else "rows"
+        _LOGGER.warning("the first %s of %s %s are taken (--limit %s)", job.limit, len(first), what, job.limit)
+    return [row for row, name in zip(rows, names, strict=True) if name in kept]
+
+
+def _imported(named: str) -> object:
+    """Return the class of ``MODULE:CLASS``; the module may lie in the current folder."""
+    module, _, name = named.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:  # TypeError: a relative name
+        raise InvalidInputError(
+            f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
+        ) from error
+    finally:
+        sys.path.pop(0)
+
+
+def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
+    """Run the job of a run file, as ``evenhand run`` does.
+
+    Args:
+        path: A run file (.yaml, .json), or a saved result, which holds the run that made it.
+        **given: What counts instead of what the file says, by the names of the function that its job stands for:
+            ``limit=20``, ``engine=…``, ``data=rows``.
+
+    Returns:
+        The result, which is written where the file says; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: The file or what is given cannot be used; found before the first call wherever it can be.
+        CheckFailedError: A condition of the file does not hold; the result is written, and the error has it.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+
+    Example::
+
+        table = evenhand.run("run.yaml", limit=20)
+    """
+    file = RunFile.read(path)
+    job = file.job.settled(given, file)
+    job.check_complete()
+    check_outputs(job)
+    result = result_of(job)
+    if getattr(job, "dry_run", False):
+        return result
+    write_result(result, job)
+    if job.function != "reliability":
+        unscored = [] if job.max_unscored is None else unscored_of_job(result, job)
+        checked = check_result(result, job, unscored)
+        write_formats(Summary(result, checked), job)
+        checked.raise_if_failed(result)
+    return result
