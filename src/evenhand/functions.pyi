@@ -103,7 +103,6 @@ def checklist(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
 ) -> RunEstimate: ...
@@ -166,7 +165,6 @@ def checklist(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
 ) -> Results: ...
@@ -177,7 +175,6 @@ def grade_scores(
     engine: object = None,
     *,
     response_fields: str | Sequence[str] | None = None,
-    systems: Sequence[str] | None = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -185,15 +182,6 @@ def grade_scores(
     id_field: str | None = None,
     split: str | None = None,
     dry_run: Literal[True],
-    votes: object = None,
-    judge_field: str | None = None,
-    sample_field: str | None = None,
-    systems_field: str | None = None,
-    first_field: str | None = None,
-    second_field: str | None = None,
-    swapped_field: str | None = None,
-    item_field: str | None = None,
-    order_field: str | None = None,
     group_fields: str | Sequence[str] | None = None,
     level: float = 0.95,
     interval: Literal["auto", "exact", "t", "bootstrap", "anytime"] = "auto",
@@ -233,7 +221,6 @@ def grade_scores(
     engine: object = None,
     *,
     response_fields: str | Sequence[str] | None = None,
-    systems: Sequence[str] | None = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -241,15 +228,6 @@ def grade_scores(
     id_field: str | None = None,
     split: str | None = None,
     dry_run: Literal[False] = False,
-    votes: object = None,
-    judge_field: str | None = None,
-    sample_field: str | None = None,
-    systems_field: str | None = None,
-    first_field: str | None = None,
-    second_field: str | None = None,
-    swapped_field: str | None = None,
-    item_field: str | None = None,
-    order_field: str | None = None,
     group_fields: str | Sequence[str] | None = None,
     level: float = 0.95,
     interval: Literal["auto", "exact", "t", "bootstrap", "anytime"] = "auto",
@@ -477,7 +455,6 @@ def reliability(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
 ) -> RunEstimate: ...
 @overload
 def reliability(
@@ -537,7 +514,6 @@ def reliability(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
 ) -> ReliabilityReport: ...
 @overload
 def run_mode(
@@ -690,7 +666,6 @@ def winrates(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
 ) -> RunEstimate: ...
@@ -751,7 +726,6 @@ def winrates(
     second_field: str | None = None,
     swapped_field: str | None = None,
     item_field: str | None = None,
-    order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
 ) -> Results: ...

@@ -542,7 +542,7 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
 class VoteFields(Options):
     """The columns of recorded votes, one vote per row; a column of the usual name need not be named.
 
-    Each mode has those that name its questions: a comparison the two systems, an answer the item, a choice the order.
+    Each mode has those that name its questions: a comparison the two systems, an answer the item.
     """
 
     judge_field: str | None = option(
@@ -568,11 +568,7 @@ class VoteFields(Options):
     )
     item_field: str | None = option(
         None,
-        "Of recorded answers: the column that names the item (``item``). Without one a cell holds the answers to all "
-        "items.",
-    )
-    order_field: str | None = option(
-        None, "Of recorded choices: the column with the list of the candidates' names, in the order shown (``order``)."
+        "Of recorded answers: the column that names the item (``item``).",
     )
 
 
@@ -770,7 +766,7 @@ RESPONSE_FIELDS = option(
 )
 SYSTEMS = option(
     None,
-    "Of long data or recorded votes: which systems or candidates, in which order; all by default.",
+    "Of long data or recorded votes: which systems, in which order; all by default.",
     accepted="a list of names, as ['gpt', 'llama']",
 )
 ID_FIELD = option(
@@ -911,7 +907,7 @@ class WinratesArguments(RunArguments, VoteArguments, PairwiseOptions):
         return self.model_copy(update={"interval": "anytime", "level": level})
 
 
-class GradeScoresArguments(RunArguments, VoteArguments):
+class GradeScoresArguments(RunArguments):
     """The arguments of :func:`evenhand.grade_scores`."""
 
     criteria: Any = CRITERION
@@ -921,7 +917,6 @@ class GradeScoresArguments(RunArguments, VoteArguments):
         "one per candidate.",
         accepted="the name of a column, or at least two, each once",
     )
-    systems: tuple[str, ...] | None = SYSTEMS
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
         "``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.",
