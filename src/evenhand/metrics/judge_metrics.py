@@ -12,7 +12,7 @@ from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.fields import check_label_columns, clustered_level, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError
-from evenhand.judge_reliability.panel_report import report_of_run
+from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
@@ -245,7 +245,7 @@ class AssessingJudge(JudgeMetric):
             criterion: On which the votes are.
             verdicts: One per instance.
         """
-        report = report_of_run(
+        report = panel_report(
             verdicts,
             criterion,
             judged[0].mode.rules,
