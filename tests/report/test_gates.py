@@ -51,7 +51,8 @@ SCORES = (
 
 
 def results_of(*findings):
-    return SimpleNamespace(findings=lambda: findings, kind="judgements", parameters={})
+    about = {"kind": "judgements", "parameters": {}, "further_ranges": {}}
+    return SimpleNamespace(findings=lambda: findings, outcomes=list, **about)
 
 
 def checked(condition):

@@ -253,7 +253,8 @@ class EvenhandMetric(IntervalFields):
         """Return the global scores; they bring their own intervals."""
         if not intermediates:
             raise InvalidInputError("there are no instances to score: the data set is empty")
-        return self.reduce(intermediates)
+        scores: Dict[str, Any] = self.reduce(intermediates)
+        return scores
 
     def compute(
         self,

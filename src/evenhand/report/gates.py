@@ -31,7 +31,7 @@ from evenhand.numbers import (
     format_percent_apart,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, UnscoredCounts, as_json, plain
+from evenhand.results.measures import Measure, Outcomes, UnscoredCounts, as_json, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -196,7 +196,8 @@ def check(
             measure cannot reach.
     """
     parsed = list(map(Condition.parse, conditions))
-    findings, ranges = list(results.findings()), _ranges_of(results)
+    findings: list[Measure] = list(results.findings())
+    ranges = results.ranges() if isinstance(results, RunComparison) else score_ranges(results)
     if any(CORRECTED in each.name for each in parsed):
         if isinstance(results, RunComparison):
             raise InvalidInputError("a comparison of two results has no corrected scores: correct each result")
@@ -316,17 +317,21 @@ def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ran
     return measure
 
 
-def _ranges_of(results: Results | RunComparison) -> Ranges:
+def outcomes_of(results: Results) -> tuple[Outcomes, ...]:
+    """Return the scores of each system on each criterion; none for a result without scores."""
+    try:
+        return tuple(results.outcomes())
+    except InvalidInputError:
+        return ()
+
+
+def score_ranges(results: Results) -> Ranges:
     """Return the ranges of the scores of a result."""
-    if isinstance(results, RunComparison):
-        return results.ranges()
-    found: dict[str, tuple[float, float]] = {}
-    if isinstance(results, Results):
-        found |= results.further_ranges
-        for each in results.outcomes() if results.labelled_by else ():
-            name, _ = _winrate(each.criterion, each.system, results)
-            low, high = found.get(name, each.bounds)
-            found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
+    found = dict(results.further_ranges)
+    for each in outcomes_of(results):
+        name, _ = _winrate(each.criterion, each.system, results)
+        low, high = found.get(name, each.bounds)
+        found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
     return found
 
 
