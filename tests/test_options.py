@@ -52,14 +52,18 @@ def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_ne
         bake("plum", minuets=3)
 
 
-def test_the_stub_of_the_functions_over_rows_says_what_the_models_declare():
-    """``python -m tests.support.stubs`` writes it anew."""
+def test_the_stub_of_the_functions_over_rows_is_generated():
+    """``python -m tests.support.stubs`` writes it."""
     assert STUB.read_text(encoding="utf-8") == stub()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_help_shows_every_keyword(name):
+def test_help_and_the_stub_have_every_keyword(name):
     function, model = getattr(evenhand.functions, name), FUNCTIONS[name].arguments
+    typed: dict[str, object] = {}
+    exec(STUB.read_text(encoding="utf-8").replace("@overload\n", ""), typed)
+    written_out = {*inspect.signature(typed[name]).parameters} - {"options"}
+    assert written_out | {*typed[f"_{model.__name__}"].__annotations__} == {"data", *model.model_fields}
     assert {*inspect.signature(function).parameters} == {"data", *model.model_fields}
     for keyword in vars(model)["__annotations__"]:
         assert f"        {keyword}: " in function.__doc__

@@ -128,8 +128,10 @@ class PanelReport:
 
     def scores(self, *, with_intervals: bool = True) -> dict[str, float]:
         """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
-        shown = [score_entries(each.name, each, with_intervals=with_intervals) for each in self.measures()]
-        return {name: number for entries in shown for name, number in entries.items()}
+        scores: dict[str, float] = {}
+        for each in self.measures():
+            scores |= score_entries(each.name, each.value, always=each.always, with_intervals=with_intervals)
+        return scores
 
 
 def panel_report(

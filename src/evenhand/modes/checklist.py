@@ -23,7 +23,6 @@ from evenhand.aggregation.checklist_score import (
     PrimaryScore,
     category_pass_rates,
     item_results,
-    possible_ends,
     score_items,
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
@@ -128,8 +127,8 @@ class ChecklistResult:
         """Return the result of one verdict per item, in the checklist's order."""
         primary = PRIMARY_SCORES[metric]
         items = item_results(verdicts, checklist, rules=rules)
-        ends = possible_ends(items, primary=primary)
-        return cls(checklist, items, score_items(items, primary=primary), metric, ends)
+        scores, *ends = (score_items(items, primary=primary, end=end) for end in (None, 0, 1))
+        return cls(checklist, items, scores, metric, (ends[0], ends[1]))
 
     @property
     def score(self) -> float | None:

@@ -21,10 +21,10 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.estimate import RunEstimate, estimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
-from evenhand.judging.run import ask, estimate, limits_after
+from evenhand.judging.run import ask, limits_after
 from evenhand.modes.contest import (
     TIE,
     Contest,
