@@ -26,7 +26,7 @@ from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport, panel_tables, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
@@ -1058,12 +1058,13 @@ class JudgementAnalysis(Analysis):
         for criterion, system in product(self.criteria, self.systems) if several else ():
             cell = self._cells[system, criterion.name]
             values: dict[str | None, float | None] = {each.label: each.value for each in criterion.options}
-            report = report_of_run(
+            right = [values.get(item.gold) for item in cell]
+            report = panel_report(
                 [item.verdict for item in cell],
                 criterion,
                 self.rules,
                 samples=samples,
-                reference=[values.get(item.gold) for item in cell] if any(item.gold for item in cell) else None,
+                reference=None if all(value is None for value in right) else right,
                 level=self._level,
                 seed=self.parameters["seed"],
             )
