@@ -25,7 +25,7 @@ from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport, panel_tables, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
@@ -1128,7 +1128,7 @@ class JudgementAnalysis(Analysis):
             return None  # and of a result on disk no vote is read for it
         cell = self._cell(system, criterion.name)
         right = [None if item.gold is None else criterion.options[criterion.index_of(item.gold)].value for item in cell]
-        return report_of_run(
+        return panel_report(
             [item.verdict for item in cell],
             criterion,
             self.rules,
