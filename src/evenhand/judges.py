@@ -119,8 +119,7 @@ class Judge:
         self._opened: _Opened | None = None
         checked_weights(self._judges, self._options.judge_weights)
         sheets_of(self._questions(self._task.example()), self._options, block=True)
-        if self._options.samples > 1:
-            warn_of_alike_draws(self._judges, self._options.samples)
+        warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"
@@ -217,7 +216,7 @@ class _Opened:
     def __init__(self, owner: object, judges: Sequence[JudgeEngine], options: RunOptions, budget: Budget) -> None:
         self._held, self._process = ExitStack(), os.getpid()
         journal = self._held.enter_context(opened_journal(judges, options))
-        self.panel = OpenPanel(judges, options, journal, options.judge_weights, budget=budget, many=True)
+        self.panel = OpenPanel(judges, options, journal, budget=budget, many=True)
         self._end = weakref.finalize(owner, _end, self.panel, self._held, self._process)
 
     @property

@@ -503,7 +503,8 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         given = None if options.criteria is None else read_comparison(options.criteria, options)
         return read_comparisons(data, options, given)
     refuse_vote_columns(options, "systems_field")
-    options = options.holding_at_any_time()
+    if options.stop is not None:
+        options = options.model_copy(update={"interval": "anytime"})
     rows, gold_fields = read_rows(data, options.split), options.gold_fields
     layout = Layout(options.response_fields, options.systems, options.systems_field, options.id_field)
     if gold_fields is not None and layout.is_long:

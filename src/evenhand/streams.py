@@ -415,7 +415,7 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
         opened_journal(stream.judges, job.options) as journal,
-        open_panel(stream.judges, job.options, journal, job.options.judge_weights, many=True) as panel,
+        open_panel(stream.judges, job.options, journal, many=True) as panel,
     ):
         panel.expect(expected)
 

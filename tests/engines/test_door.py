@@ -15,20 +15,17 @@ from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.names import as_judge
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
-from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import run_votes
 from evenhand.metrics.judge_metrics import DirectJudge
-from evenhand.options import Limits
 from evenhand.question import Question
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.asking import ask, request
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import estimated, run
 from tests.support.recipes import evaluated
 from tests.support.server import JudgeServer
 
 CLEAR = yes_no_criterion("clear", "Is it clear?")
 ROWS = [{"q": f"question {number}", "a": f"answer {number}", "b": f"reply {number}"} for number in range(3)]
-QUIET = Limits(progress=False)
 
 
 def questions(*classifications):
@@ -63,7 +60,7 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()
     monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
-    votes = run_votes(questions(None, None), [judge], limits=QUIET)
+    votes = run(questions(None, None), [judge])
     assert {vote.unscored_reason for row in votes for vote in row} == {"mock_mode"}
     assert all("mock_inference_mode" in vote.error and vote.usage.calls == 0 for row in votes for vote in row)
     assert server.seen == 0
@@ -106,12 +103,12 @@ def test_a_variable_that_says_neither_is_refused_by_name(loaded, monkeypatch):
 def test_offline_the_journal_answers_and_nothing_else_does(server, tmp_path, monkeypatch):
     judge = http_judge(server.base_url)
     with Journal(tmp_path / "journal.sqlite3") as journal:
-        known = run_votes(questions(None, None), [judge], limits=QUIET, journal=journal)
+        known = run(questions(None, None), [judge], journal=journal)
         before = server.seen
         asked = questions(None, None, None)
-        again = run_votes(asked, [judge], limits=Limits(progress=False, offline=True), journal=journal)
+        again = run(asked, [judge], journal=journal, offline=True)
         monkeypatch.setenv(calls.OFFLINE_VARIABLE, "1")
-        by_variable = run_votes(asked, [judge], limits=QUIET, journal=journal)
+        by_variable = run(asked, [judge], journal=journal)
         with pytest.raises(
             OfflineError, match="EVENHAND_OFFLINE=1 says that nothing is sent, and the journal holds no"
         ):
@@ -142,9 +139,9 @@ def engines_for_public_data(server):
 def test_one_row_that_an_engine_may_not_see_ends_the_run_before_the_first_call(server):
     for engine in engines_for_public_data(server):
         judges = [ScriptedJudge(chooses("Yes"), name="open"), as_judge(engine)]
-        assert run_votes(questions(("public", "pii"), None), judges, limits=QUIET)
+        assert run(questions(("public", "pii"), None), judges)
         seen, asked = server.seen, len(judges[0].requests)
-        for ends in (run_votes, estimate_run):
+        for ends in (run, estimated):
             with pytest.raises(DataClassificationError) as refused:
                 ends(questions(("public",), ("pii", "secret")), judges)
             for part in ("['pii', 'secret']", repr(judges[1].judge_id), "['public']", "data_classification_policy"):

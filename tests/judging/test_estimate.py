@@ -3,14 +3,10 @@
 import pytest
 
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import run_votes
-from evenhand.options import Grid, Limits
+from evenhand.options import Grid
 from tests.support.judges import http_judge
-from tests.support.questions import ONCE, questions
+from tests.support.questions import ONCE, estimated, questions, run
 from tests.support.server import JudgeServer, conversation
-
-QUIET = Limits(progress=False, max_failure_rate=1.0)
 
 
 def own_words(body):
@@ -23,11 +19,11 @@ def own_words(body):
 def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, journal):
     asked = questions(5)
     with JudgeServer(reply=own_words) as server:
-        judges = [http_judge(server.base_url, name="a", seed=1), http_judge(server.base_url, model="b", seed=2)]
-        before = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
+        judges = [http_judge(server.base_url, model=name, seed=1, temperature=1.0) for name in "ab"]
+        before = estimated(asked, judges, grid=grid, flow=flow, journal=journal)
         assert server.seen == 0
-        votes = run_votes(asked, judges, grid=grid, flow=flow, limits=QUIET, journal=journal)
-        after = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
+        votes = run(asked, judges, grid=grid, flow=flow, journal=journal)
+        after = estimated(asked, judges, grid=grid, flow=flow, journal=journal)
     assert (before.calls, before.cached) == (server.seen, 0)
     assert (after.calls, after.cached) == (0, server.seen)
     assert before.votes == after.votes == sum(map(len, votes))
@@ -37,6 +33,6 @@ def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, jo
 def test_an_estimate_follows_the_journaled_conversation_to_its_reasks(journal):
     with JudgeServer(reply=lambda body: "hm") as server:
         judge = http_judge(server.base_url)
-        run_votes(questions(3), [judge], grid=ONCE, limits=QUIET, journal=journal)
+        run(questions(3), [judge], grid=ONCE, journal=journal)
         assert server.seen == 9  # assessment, selection and re-ask
-        assert estimate_run(questions(3), [judge], grid=ONCE, journal=journal).calls == 0
+        assert estimated(questions(3), [judge], grid=ONCE, journal=journal).calls == 0

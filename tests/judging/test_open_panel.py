@@ -17,9 +17,9 @@ from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineErr
 from evenhand.judging import loop
 from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import InterruptedJudgingError, open_panel
-from evenhand.options import Grid, Limits
+from evenhand.options import Grid
 from tests.support.judges import ScriptedJudge, chooses, http_judge
-from tests.support.questions import ONCE, questions, run, selections
+from tests.support.questions import ONCE, questions, run, run_options, selections
 from tests.support.server import JudgeServer
 
 
@@ -29,7 +29,7 @@ def in_blocks(threads, blocks, judges, *, journal=None, grid=ONCE, flow=None, **
     with (
         ThreadPoolExecutor(threads) as pool,
         nullcontext() if journal is None else Journal(journal) as kept,
-        open_panel(judges, Limits(progress=False, **limits), kept, many=True) as panel,
+        open_panel(judges, run_options(**limits), kept, many=True) as panel,
     ):
         yield [pool.submit(run, block, panel, grid=grid, flow=flow) for block in blocks]
 
@@ -67,7 +67,7 @@ def test_what_one_block_bought_is_not_bought_again_by_another(tmp_path):
 def test_a_block_that_begins_after_the_end_is_interrupted():
     """As where another block failed: its votes are never begun, and no coroutine is left behind."""
     judge = ScriptedJudge(chooses("Mid"))
-    with open_panel([judge], Limits(progress=False), many=True) as panel:
+    with open_panel([judge], run_options(), many=True) as panel:
         run(questions(2), panel, grid=ONCE)
     with pytest.raises(InterruptedJudgingError):
         run(questions(2), panel, grid=ONCE)

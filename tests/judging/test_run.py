@@ -8,8 +8,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.judging.conversation import Flow
-from evenhand.judging.run import run_votes
-from evenhand.options import Grid, Limits
+from evenhand.options import Grid
 from evenhand.question import Question
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.questions import LEVELS, ONCE, questions, run
@@ -18,7 +17,7 @@ from tests.support.server import Fault, JudgeServer
 
 def test_votes_stand_in_the_order_of_judges_orders_and_samples():
     judges = [ScriptedJudge(chooses("High"), name="a"), ScriptedJudge(chooses("Low"), name="b")]
-    votes = run(questions(3), judges, grid=Grid(orders="both", samples=2), weights=[1.0, 3.0])
+    votes = run(questions(3), judges, grid=Grid(orders="both", samples=2), judge_weights=[1.0, 3.0])
     expected = [(judge, order, sample) for judge in ("a", "b") for order in ((0, 1, 2), (2, 1, 0)) for sample in (0, 1)]
     for row in votes:
         assert [(vote.judge_id, vote.order, vote.sample) for vote in row] == expected
@@ -123,9 +122,7 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
 
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
-    [votes] = run_votes(
-        [question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=Limits(progress=False)
-    )
+    [votes] = run([question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"))
     return votes
 
 

@@ -11,14 +11,11 @@ from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import run_votes
 from evenhand.metrics.judge_metrics import DirectJudge
-from evenhand.options import Limits
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.notes import Spending
-from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
+from tests.support.questions import ONCE, estimated, questions, run
 from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
@@ -147,7 +144,7 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
         own = http_judge(server.base_url, max_retries=2)
         judge = litellm_judge(api_base=server.base_url, max_retries=2, backoff=0.0) if through_litellm else own
         with pytest.raises(TooManyFailuresError) as failed:
-            run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False))
+            run(questions(4), [judge], grid=ONCE, max_failure_rate=0.2)
         spent = Spending.of(vote for row in failed.value.votes for vote in row)
         assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
@@ -161,13 +158,12 @@ def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
     faults = [] if kind is None else [Fault(kind, on=range(1, 1000, 2))]
     with JudgeServer(reply="hm", faults=faults) as server:
         judge = http_judge(server.base_url, max_retries=2)
-        estimate = estimate_run(questions(5), [judge], grid=ONCE, flow=flow)
-        limits = Limits(progress=False, max_failure_rate=1.0)
-        run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
+        estimate = estimated(questions(5), [judge], grid=ONCE, flow=flow)
+        run(questions(5), [judge], grid=ONCE, flow=flow)
         assert estimate.calls <= server.seen <= estimate.requests
     assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 6)  # six things may be refused, one by one
-    assert estimate_run(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
-    assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
+    assert estimated(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
+    assert estimated(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
 
 
 def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):

@@ -2,8 +2,9 @@
 
 from evenhand.criteria import Criterion, Option
 from evenhand.judging.conversation import Flow
-from evenhand.judging.run import run_votes
-from evenhand.options import Grid, Limits
+from evenhand.judging.estimate import estimate
+from evenhand.judging.run import ask
+from evenhand.options import Grid, RunOptions
 from evenhand.question import Question
 
 LEVELS = Criterion(
@@ -26,16 +27,18 @@ def questions(count, text="answer {}"):
     ]
 
 
-def run(asked, judges, *, grid=None, flow=None, journal=None, weights=None, **limits):
-    return run_votes(
-        asked,
-        judges,
-        grid=grid or Grid(),
-        flow=flow or Flow(),
-        limits=Limits(**{"progress": False, "max_failure_rate": 1.0, **limits}),
-        journal=journal,
-        weights=weights,
-    )
+def run_options(*, grid=None, journal=None, **limits):
+    """The options of a run of tests: without a progress bar, and with any number of failures."""
+    path = None if journal is None else journal.path
+    return RunOptions(**dict(grid or Grid()), **{"progress": False, "max_failure_rate": 1.0, "journal": path, **limits})
+
+
+def run(asked, judges, *, flow=None, **options):
+    return ask(asked, judges, run_options(**options), flow or Flow())
+
+
+def estimated(asked, judges, *, flow=None, **options):
+    return estimate(asked, judges, run_options(**options), flow or Flow())
 
 
 def selections(votes):

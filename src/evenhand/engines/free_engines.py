@@ -6,30 +6,28 @@ Both are free, deterministic, and word a choice alike at each stage of the flow.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from json.encoder import encode_basestring
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict
+from pydantic import ConfigDict, FiniteFloat, TypeAdapter, ValidationError
 from rapidfuzz import fuzz
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, softmax
 
 from evenhand.criteria import Criterion
 from evenhand.engines.base import Engine, Request, SheetItem
 from evenhand.errors import InvalidInputError, RejectedRequestError
-from evenhand.numbers import format_percent
 from evenhand.options import option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, TokenLogprob
@@ -38,28 +36,24 @@ SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
 
 
-class Spoken(NamedTuple):
-    """A piece of a reply.
+class Answer(NamedTuple):
+    """The answer to one question.
 
     Attributes:
-        text: The text of the piece.
-        shares: If the piece names an answer: the probability of each answer there. Empty if that is not known.
+        number: The number of the question on its sheet.
+        text: The answer, as the judge is to name it.
+        reasons: The reasons for it.
+        shares: The probability of each possible answer; empty if that is not known.
     """
 
+    number: int
     text: str
+    reasons: str
     shares: tuple[tuple[str, float], ...] = ()
 
-    def in_json(self) -> Spoken:
-        """Return the piece as it stands within the quotes of a JSON string."""
-        return Spoken(_escaped(self.text), tuple((_escaped(answer), share) for answer, share in self.shares))
-
-
-class SpokenItem(NamedTuple):
-    """The answer to one question of a sheet: its number, the answer, and what it rests on."""
-
-    number: int
-    answer: Spoken
-    reasons: str
+    def written(self, form: Callable[[str], str]) -> Answer:
+        """Return the answer in the form that it has in a reply."""
+        return self._replace(text=form(self.text), shares=tuple((form(text), share) for text, share in self.shares))
 
 
 def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
@@ -79,87 +73,56 @@ def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
     return (SheetItem(1, request.question, request.presentation),)
 
 
-def phrase(request: Request, answer: Spoken, reasons: str, *, model: str) -> Completion:
-    """Return the reply that gives an answer, in the form that the request's stage expects.
-
-    Args:
-        request: The request.
-        answer: The answer chosen, as the judge is to name it.
-        reasons: The reasons for the choice.
-        model: The model that answers.
-    """
-    if request.stage == "assessment":
-        pieces = [Spoken(reasons)]
-    elif request.stage == "summary":
-        pieces = [Spoken(f"{model} prefers the verdict {answer.text!r}.")]
-    elif request.stage == "one_step" and request.response_schema is not None:
-        fields: dict[str, Spoken] = {"assessment": Spoken(reasons), "selected_option": answer}
-        properties = [name for name in request.response_schema.get("properties", ()) if name in fields]
-        pieces = _object({name: fields[name] for name in properties} | fields)
-    elif request.stage == "one_step" or (
-        request.stage == "verdict" and request.reasoning and request.response_schema is None
-    ):
-        pieces = [Spoken(f"{reasons}\nSelected option: "), answer]
-    else:
-        pieces = [answer]
-    return _completion(request, pieces, model)
-
-
-def phrase_sheet(request: Request, answers: Sequence[SpokenItem], *, model: str) -> Completion:
-    """Return the reply that answers the questions of a sheet, with reasons if the request asks for them."""
-    pieces = [Spoken('{"answers": [')]
-    for place, item in enumerate(answers):
-        if place:
-            pieces.append(Spoken(", "))
-        reasons = {"reasoning": Spoken(item.reasons)} if request.reasoning else {}
-        pieces.extend(_object({"index": item.number, **reasons, "answer": item.answer}))
-    pieces.append(Spoken("]}"))
-    return _completion(request, pieces, model)
-
-
-def _object(fields: Mapping[str, Spoken | int]) -> list[Spoken]:
-    """Return the pieces of a JSON object."""
-    pieces: list[Spoken] = []
-    for place, (name, value) in enumerate(fields.items()):
-        opening = f'{", " if place else "{"}"{name}": '
-        if isinstance(value, int):
-            pieces.append(Spoken(f"{opening}{value}"))
-        else:
-            pieces += [Spoken(f'{opening}"'), value.in_json(), Spoken('"')]
-    return [*pieces, Spoken("}")]
-
-
-def _escaped(text: str) -> str:
-    return encode_basestring(text)[1:-1]
-
-
-def _completion(request: Request, pieces: Sequence[Spoken], model: str) -> Completion:
-    text = "".join(piece.text for piece in pieces)
-    known = request.logprobs > 0 and any(piece.shares for piece in pieces)
+def phrase(request: Request, answers: Sequence[Answer], *, model: str) -> Completion:
+    """Return the reply that gives these answers, in the form that the request's stage expects."""
+    pieces = _phrased(request, answers, model)
+    text = "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
+    known = request.logprobs and any(isinstance(piece, Answer) and piece.shares for piece in pieces)
     logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
     return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
 
 
-def _token_logprobs(pieces: Sequence[Spoken], most: int) -> Iterator[TokenLogprob]:
-    """Return the tokens of the text: an answer is one, with the space before it; each other word is certain."""
-    space = ""
-    for place, piece in enumerate(pieces):
-        if piece.shares:
-            yield _answer_logprob(piece, space, most)
-            space = ""
-            continue
-        text = piece.text
-        if place + 1 < len(pieces) and pieces[place + 1].shares:
-            text, space = text.rstrip(), text[len(text.rstrip()) :]
-        for word in _TOKEN.findall(text):
-            yield TokenLogprob(token=word, logprob=0.0, top=((word, 0.0),))
+def _phrased(request: Request, answers: Sequence[Answer], model: str) -> list[str | Answer]:
+    """Return the pieces of a reply, each answer as a piece of its own."""
+    if request.stage in SHEET_STAGES:
+        pieces: list[str | Answer] = []
+        for each in answers:
+            reasons = f'"reasoning": "{_escaped(each.reasons)}", ' if request.reasoning else ""
+            opening = ", " if pieces else '{"answers": ['
+            pieces += [f'{opening}{{"index": {each.number}, {reasons}"answer": "', each.written(_escaped), '"}']
+        return [*pieces, "]}"]
+    answer, schema = answers[0], request.response_schema
+    if request.stage == "assessment":
+        return [answer.reasons]
+    if request.stage == "summary":
+        return [f"{model} prefers the verdict {answer.text!r}."]
+    if request.stage == "one_step" and schema is not None:
+        fields: list[list[str | Answer]] = [
+            [f'"assessment": "{_escaped(answer.reasons)}"'],
+            ['"selected_option": "', answer.written(_escaped), '"'],
+        ]
+        first, second = fields if next(iter(schema["properties"])) == "assessment" else reversed(fields)
+        return ["{", *first, ", ", *second, "}"]
+    if request.stage == "one_step" or (request.stage == "verdict" and request.reasoning and schema is None):
+        return [f"{answer.reasons}\nSelected option:", answer.written(" {}".format)]
+    return [answer]
 
 
-def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
-    """Return the whole answer as one token, with the answers as the likeliest tokens at its place."""
-    ranked = sorted(piece.shares, key=lambda answer: -answer[1])
-    top = tuple((space + answer, math.log(share)) for answer, share in ranked[:most] if share > 0)
-    return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
+def _escaped(text: str) -> str:
+    """Return a text as it stands within the quotes of a JSON string."""
+    return encode_basestring(text)[1:-1]
+
+
+def _token_logprobs(pieces: Sequence[str | Answer], most: int) -> Iterator[TokenLogprob]:
+    """Return the tokens of the text: an answer is one, with the likeliest answers; each other word is certain."""
+    for piece in pieces:
+        if isinstance(piece, Answer) and piece.shares:
+            ranked = sorted(piece.shares, key=lambda answer: -answer[1])[:most]
+            top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
+            yield TokenLogprob(token=piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
+        else:
+            for word in _TOKEN.findall(piece if isinstance(piece, str) else piece.text):
+                yield TokenLogprob(token=word, logprob=0.0, top=((word, 0.0),))
 
 
 class FreeEngine(Engine):
@@ -239,19 +202,12 @@ class BaselineEngine(FreeEngine):
         """
         await checkpoint()
         items = asked_in(request, self.judge_id)
-        chosen = [
-            each.presentation.to_own.index(choose_option(each.question, first_shown=each.presentation.order[0]))
-            for each in items
-        ]
-        answers = [Spoken(each.presentation.answers[place]) for each, place in zip(items, chosen, strict=True)]
-        if request.stage not in SHEET_STAGES:
-            reasons = _reasons(items[0].question, items[0].presentation.responses)
-            return phrase(request, answers[0], reasons, model=self.judge_id)
-        spoken = [
-            SpokenItem(each.number, answer, _reasons(each.question, each.question.responses))
-            for each, answer in zip(items, answers, strict=True)
-        ]
-        return phrase_sheet(request, spoken, model=self.judge_id)
+        answers = []
+        for each in items:
+            shown = each.presentation
+            place = shown.to_own.index(choose_option(each.question, first_shown=shown.order[0]))
+            answers.append(Answer(each.number, shown.answers[place], _reasons(each.question, shown.responses)))
+        return phrase(request, answers, model=self.judge_id)
 
 
 def response_statistics(question: Question, response: str) -> TextStatistics:
@@ -271,12 +227,8 @@ def quality(statistics: TextStatistics) -> float:
         base = min(1.0, similarity / FULL_SIMILARITY) * (0.7 + 0.3 * statistics.completeness)
     else:
         base = 0.3 * statistics.words + 0.7 * statistics.completeness
-    faults = (1 - statistics.repetition) * (0.5 + 0.5 * statistics.script)
-    if statistics.copied:
-        faults *= COPY_FACTOR
-    if statistics.refused:
-        faults *= REFUSAL_FACTOR
-    return base * faults
+    faults = (COPY_FACTOR if statistics.copied else 1) * (REFUSAL_FACTOR if statistics.refused else 1)
+    return base * faults * (1 - statistics.repetition) * (0.5 + 0.5 * statistics.script)
 
 
 def choose_option(question: Question, *, first_shown: int = 0) -> int:
@@ -328,24 +280,10 @@ def _digest(text: str) -> bytes:
 
 def _reasons(question: Question, responses: Sequence[str]) -> str:
     lines = ["Text statistics only; the meaning of the response and of the criterion was not read."]
-    kind = "Option" if question.mode == "choose" else "Response"
     for place, response in enumerate(responses):
-        name = f"{kind} {question.place_name(place)}" if question.compares else "The response"
         statistics = response_statistics(question, response)
-        if statistics.empty:
-            lines.append(f"{name}: it has no word, so its quality is 0.00.")
-            continue
-        against = "the nearest reference" if statistics.with_reference else "the context"
-        findings = [
-            f"word overlap with {against} {statistics.words:.2f}",
-            f"character overlap {statistics.characters:.2f}",
-            f"completeness {statistics.completeness:.2f}",
-            f"repetition {statistics.repetition:.2f}",
-        ]
-        if statistics.script < 1:
-            findings.append(f"{format_percent(1 - statistics.script)} of the letters are in another script")
-        findings += ["it copies the context"] * statistics.copied + ["it declines to answer"] * statistics.refused
-        lines.append(f"{name}: {', '.join(findings)}; quality {quality(statistics):.2f}.")
+        found = ", ".join(f"{name} {float(value):.2g}" for name, value in asdict(statistics).items())
+        lines.append(f"Response {question.place_name(place)}: {found}; quality {quality(statistics):.2f}.")
     return "\n".join(lines)
 
 
@@ -353,8 +291,8 @@ ECHO_WEIGHT = 0.25
 NUMBER_WEIGHT = 2.0
 FULL_ANSWER_WORDS = 40
 
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+_WORD = re.compile(rf"(?P<unspaced>(?:(?=\w){_UNSPACED})+)|(?:(?!{_UNSPACED})\w)+")
 _REFUSAL = re.compile(
     r"\b(?:i(?: a|')m (?:very |so |really )?sorry|i apologi[sz]e|my apologies|as an? (?:ai|artificial|language)\b"
     r"|i(?: can(?:no|')t| can not| am (?:not able|unable)|'m (?:not able|unable)| won't| will not| must decline"
@@ -455,16 +393,12 @@ def tokenize(text: str) -> list[str]:
     ['今日', '日は', 'は雨']
     """
     tokens: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        position = 0
-        for run in _UNSPACED.finditer(word):
-            if run.start() > position:
-                tokens.append(word[position : run.start()])
-            characters = run.group()
-            tokens.extend(characters[i : i + 2] for i in range(max(1, len(characters) - 1)))
-            position = run.end()
-        if position < len(word):
-            tokens.append(word[position:])
+    for found in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        word = found.group()
+        if found["unspaced"]:
+            tokens += [word[start : start + 2] for start in range(max(1, len(word) - 1))]
+        else:
+            tokens.append(word)
     return tokens
 
 
@@ -507,7 +441,7 @@ def is_refusal(text: str) -> bool:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").strip()
     if _REFUSAL.search(folded[:_REFUSAL_OPENING]) is None:
         return False
-    return len(_WORD.findall(folded)) <= _REFUSAL_WORDS
+    return len(re.findall(r"\w+", folded)) <= _REFUSAL_WORDS
 
 
 def _bag(tokens: list[str], question: frozenset[str], *, grams: bool) -> dict[str, float]:
@@ -539,15 +473,16 @@ def _script(character: str) -> str:
 
 
 QualityRule = Callable[[Question, int], float]
-Fault = Literal["refusal", "truncation", "garbage"]
 Probabilities = npt.NDArray[np.float64]
+_Numbers = FiniteFloat | list[FiniteFloat]
 
-_REPLIES: Mapping[Fault, tuple[str, str]] = {
+_FAULTS: Mapping[str, tuple[str, str]] = {
     "refusal": ("I'm sorry, but I can't help with that request.", "stop"),
     "truncation": ("Having weighed all that was said above, the verdict that I arrive at", "length"),
     "garbage": ("zxqv wvkj qqzx", "stop"),
 }
 _NODES = 64
+_QUALITIES = TypeAdapter[Any](_Numbers | dict[str, _Numbers])
 
 
 def quality_of_text(question: Question, index: int) -> float:
@@ -558,7 +493,7 @@ def quality_of_text(question: Question, index: int) -> float:
     >>> quality_of_text(question, 0) == quality_of_text(question, 0) < 1
     True
     """
-    return _uniform(question.responses[index])
+    return int.from_bytes(_digest(question.responses[index])[:6], "big") / 2**48
 
 
 def quality_from_context(name: str) -> QualityRule:
@@ -574,22 +509,18 @@ def quality_from_context(name: str) -> QualityRule:
     """
 
     def rule(question: Question, index: int) -> float:
-        text = question.context.get(name)
-        try:
-            read = json.loads(text or "", parse_int=float)
-        except (ValueError, RecursionError):
-            read = None
-        if isinstance(read, dict):
-            read = read.get(question.criterion.name)
-        values = read if isinstance(read, list) else [read]
-        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-        if not len(numbers) == len(values) == len(question.responses):
+        text, numbers = question.context.get(name), list[float]()
+        with suppress(ValidationError, KeyError):
+            read = _QUALITIES.validate_json(text or "", strict=True)
+            read = read[question.criterion.name] if isinstance(read, dict) else read
+            numbers = read if isinstance(read, list) else [read]
+        if len(numbers) != len(question.responses):
             raise RejectedRequestError(
                 f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
                 f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
                 cause="no_quality",
             )
-        return float(numbers[index])
+        return numbers[index]
 
     return rule
 
@@ -660,14 +591,6 @@ class SimulatedEngine(FreeEngine):
         return {name: value for name, value in super().settings().items() if value is not None or name not in sources}
 
     @property
-    def truth(self) -> Mapping[str, float] | QualityRule:
-        """The source of the qualities."""
-        if self.quality_context is not None:
-            return quality_from_context(self.quality_context)
-        known: Mapping[str, float] | QualityRule | None = self.quality
-        return quality_of_text if known is None else known
-
-    @property
     def judge_id(self) -> str:
         """``simulated``, with the seed, unless a name was given."""
         return self.name if self.name is not None else f"simulated-{self.seed}"
@@ -688,55 +611,52 @@ class SimulatedEngine(FreeEngine):
             RejectedRequestError: The same as :meth:`complete`.
         """
         items = asked_in(request, self.judge_id)
-        if request.stage in SHEET_STAGES:
-            return self._sheet_reply(request, items)
-        question, presentation = items[0].question, items[0].presentation
-        random = self._random(question.id, presentation.order, request.sample)
-        answer = self._answer(question, presentation, random)
-        fault = self._fault(random.random())
-        recovers = random.random() < self.recovery_rate
-        if fault is not None and (
-            request.stage in {"selection", "one_step", "verdict"} or (request.stage == "reask" and not recovers)
-        ):
-            return self._faulty(fault)
-        return phrase(request, answer, self._reasons(question, presentation), model=self.judge_id)
-
-    def _sheet_reply(self, request: Request, items: tuple[SheetItem, ...]) -> Completion:
-        again = request.stage == "sheet_reask"
-        first = items[0]
-        order = first.presentation.order if first.question.mode == "check" else ()
-        random = self._random(f"sheet {first.question.sheet}", order, request.sample)
+        again, on_sheet = request.stage in {"reask", "sheet_reask"}, request.stage in SHEET_STAGES
+        first, shown = items[0].question, items[0].presentation
+        if on_sheet:
+            name, order = f"sheet {first.sheet}", shown.order if first.mode == "check" else ()
+            random, answers = self._random(name, order, request.sample), []
+        else:
+            random = self._random(first.id, shown.order, request.sample)
+            answers = [self._answer(items[0], random)]
         fault, recovers = self._fault(random.random()), random.random() < self.recovery_rate
-        if fault in {"refusal", "truncation"} and not (again and recovers):
-            return self._faulty(fault)
-        answers = [self._sheet_answer(item, request.sample, again=again) for item in items]
-        return phrase_sheet(request, answers, model=self.judge_id)
+        if on_sheet and fault == "garbage":  # each item may name no option by itself
+            fault = None
+        if fault is not None and request.stage not in {"assessment", "summary"} and not (again and recovers):
+            text, finish_reason = _FAULTS[fault]
+            return Completion(text=text, finish_reason=finish_reason, model=self.judge_id)
+        if on_sheet:
+            answers = [self._item_answer(item, request.sample, again=again) for item in items]
+        return phrase(request, answers, model=self.judge_id)
 
-    def _sheet_answer(self, item: SheetItem, sample: int, *, again: bool) -> SpokenItem:
-        question, presentation = item.question, item.presentation
-        random = self._random(question.id, presentation.order, sample)
-        answer = self._answer(question, presentation, random, place=item.number - 1)
+    def _item_answer(self, item: SheetItem, sample: int, *, again: bool) -> Answer:
+        random = self._random(item.question.id, item.presentation.order, sample)
+        answer = self._answer(item, random, place=item.number - 1)
         garbled, recovers = random.random() < self.garbage_rate, random.random() < self.recovery_rate
-        if garbled and not (again and recovers):
-            answer = Spoken(_REPLIES["garbage"][0])
-        return SpokenItem(item.number, answer, self._reasons(question, presentation))
+        return (
+            answer._replace(text=_FAULTS["garbage"][0], shares=()) if garbled and not (again and recovers) else answer
+        )
 
-    def _answer(
-        self, question: Question, presentation: Presentation, random: np.random.Generator, *, place: int | None = None
-    ) -> Spoken:
+    def _answer(self, item: SheetItem, random: np.random.Generator, *, place: int | None = None) -> Answer:
         """Draw an answer from its probabilities, which it carries."""
-        probabilities = self.choice_probabilities(question, presentation.order, place=place)
+        question, shown = item.question, item.presentation
+        probabilities = self.choice_probabilities(question, shown.order, place=place)
         summed = probabilities.cumsum()
         chosen = int(summed.searchsorted(random.random() * summed[-1], side="right"))
-        shares = tuple(
-            (answer, float(probabilities[own]))
-            for answer, own in zip(presentation.answers, presentation.to_own, strict=True)
-        )
-        return Spoken(presentation.answers[presentation.to_own.index(chosen)], shares)
+        shares = zip(shown.answers, probabilities[[*shown.to_own]].tolist(), strict=True)
+        strengths = [self._strength(question, index) for index in (shown.order if question.compares else (0,))]
+        reasons = f"A simulated assessment; the latent quality as shown: {', '.join(f'{x:.3f}' for x in strengths)}."
+        return Answer(item.number, shown.answers[shown.to_own.index(chosen)], reasons, tuple(shares))
 
-    def _faulty(self, fault: Fault) -> Completion:
-        text, finish_reason = _REPLIES[fault]
-        return Completion(text=text, finish_reason=finish_reason, model=self.judge_id)
+    def _fault(self, draw: float) -> str | None:
+        for fault, rate in zip(_FAULTS, (self.refusal_rate, self.truncation_rate, self.garbage_rate), strict=True):
+            if draw < rate:
+                return fault
+            draw -= rate
+        return None
+
+    def _random(self, name: str, order: tuple[int, ...], sample: int) -> np.random.Generator:
+        return np.random.default_rng(int.from_bytes(_digest(f"{self.seed}\n{name}\n{order}\n{sample}")[:16]))
 
     def choice_probabilities(
         self, question: Question, order: Sequence[int], *, place: int | None = None
@@ -752,12 +672,8 @@ class SimulatedEngine(FreeEngine):
             RejectedRequestError: If a response has no known quality, or there are fewer options than responses.
         """
         presentation = question.present(tuple(order))
-        if not question.compares:
-            chosen = self._assessment(question)
-        elif question.mode == "compare":
-            chosen = self._comparison(question, presentation)
-        else:
-            chosen = self._selection(question, presentation)
+        choose = {"compare": self._comparison, "choose": self._selection}.get(question.mode, self._assessment)
+        chosen = choose(question, presentation)
         positions = [index for index, option in enumerate(question.criterion.options) if not option.na]
         others = max(1, len(positions) - 1)
         meant = np.zeros(len(question.criterion.options))
@@ -804,55 +720,39 @@ class SimulatedEngine(FreeEngine):
         Raises:
             RejectedRequestError: If it is not known, or not finite.
         """
-        truth = self.truth
-        if callable(truth):
-            value = float(truth(question, index))
-        else:
-            response = question.responses[index]
-            if response not in truth:
-                raise RejectedRequestError(
-                    f"the simulated judge {self.judge_id!r} knows no quality of the response {response[:80]!r} "
-                    f"(question {question.id!r}): add it to quality, or give a function",
-                    cause="no_quality",
-                )
-            value = float(truth[response])
-        if not math.isfinite(value):
+        truth: Any = self.quality if self.quality_context is None else quality_from_context(self.quality_context)
+        truth, response = quality_of_text if truth is None else truth, question.responses[index]
+        value = truth(question, index) if callable(truth) else truth.get(response)
+        if value is None or not math.isfinite(value):
             raise RejectedRequestError(
-                f"the quality of response {index} of question {question.id!r} is {value!r}; it must be finite",
+                f"the simulated judge {self.judge_id!r} knows no finite quality of the response {response[:80]!r} "
+                f"(question {question.id!r}): add it to quality",
                 cause="no_quality",
             )
-        return value
+        return float(value)
 
     def _strength(self, question: Question, index: int) -> float:
         length = math.log((1 + len(question.responses[index])) / (1 + self.typical_length))
         return self.quality_of(question, index) + self.verbosity_preference * length
 
-    def _assessment(self, question: Question) -> Probabilities:
+    def _assessment(self, question: Question, _: Presentation) -> Probabilities:
         """Assign each option the interval between the midpoints to its neighbours; of equal values the first."""
-        positions = option_positions(question.criterion)
-        first_of = {value: index for index, value in reversed(positions.items())}
+        first_of = {value: index for index, value in reversed(option_positions(question.criterion).items())}
         ranked = sorted(first_of)
-        edges = [-math.inf, *((low + high) / 2 for low, high in pairwise(ranked)), math.inf]
+        edges = np.array([-math.inf, *((low + high) / 2 for low, high in pairwise(ranked)), math.inf])
         strength = self._strength(question, 0)
+        below = ndtr((edges - strength) / self.noise) if self.noise else (strength <= edges).astype(float)
         probabilities = np.zeros(len(question.criterion.options))
-        for place, value in enumerate(ranked):
-            low, high = edges[place], edges[place + 1]
-            if self.noise:
-                share = float(ndtr((high - strength) / self.noise) - ndtr((low - strength) / self.noise))
-            else:
-                share = float(low < strength <= high)
-            probabilities[first_of[value]] = share
+        probabilities[[first_of[value] for value in ranked]] = np.diff(below)
         return probabilities
 
     def _comparison(self, question: Question, presentation: Presentation) -> Probabilities:
+        """Return the expectation of the choice over the normal errors of both strengths."""
         first, second = (self._strength(question, index) for index in presentation.order)
-        difference = first - second + self.position_preference
-        shown = _mean_over_noise(
-            lambda error: self._shown_pair(question, difference + error), self.noise * math.sqrt(2)
-        )
+        errors, weights = _normal_quadrature() if self.noise else (np.zeros(1), np.ones(1))
+        difference = first - second + self.position_preference + self.noise * math.sqrt(2) * errors
         probabilities = np.zeros(len(question.criterion.options))
-        for place, own in enumerate(presentation.to_own):
-            probabilities[own] = shown[place]
+        probabilities[[*presentation.to_own]] = self._shown_pair(question, difference) @ weights
         return probabilities
 
     def _shown_pair(self, question: Question, difference: Probabilities) -> Probabilities:
@@ -860,66 +760,25 @@ class SimulatedEngine(FreeEngine):
         positions = option_positions(question.criterion)
         ranked = sorted(positions, key=lambda index: -positions[index])
         table = np.zeros((len(question.criterion.options), len(difference)))
-        if len(ranked) == 2:
-            table[ranked[0]] = expit(difference)
-            table[ranked[1]] = expit(-difference)
-        elif len(ranked) == 3:
+        if len(ranked) == 3:
             wins, losses = np.exp(difference / 2), np.exp(-difference / 2)
-            total = wins + losses + self.tie
-            table[ranked[0]], table[ranked[1]], table[ranked[2]] = wins / total, self.tie / total, losses / total
-        else:
-            values = [positions[index] for index in ranked]
-            above = np.array([expit(difference - logit((high + low) / 2)) for high, low in pairwise(values)])
-            bounded = np.vstack([np.zeros_like(difference), above, np.ones_like(difference)])
-            table[ranked] = np.diff(bounded, axis=0)
+            table[ranked] = np.array([wins, np.full_like(wins, self.tie), losses]) / (wins + losses + self.tie)
+            return table
+        cuts = [logit((positions[high] + positions[low]) / 2) for high, low in pairwise(ranked)]
+        above = [expit(difference - cut) for cut in cuts]
+        table[ranked] = np.diff([np.zeros_like(difference), *above, np.ones_like(difference)], axis=0)
         return table
 
     def _selection(self, question: Question, presentation: Presentation) -> Probabilities:
         """Return the selection of the best of several responses: a softmax over them."""
-        positions = list(option_positions(question.criterion))
         count = len(question.responses)
-        if len(positions) < count:
-            raise RejectedRequestError(
-                f"question {question.id!r} chooses among {count} responses with {len(positions)} options that are "
-                "not NA; give one option per response",
-                cause="options",
-            )
         strengths = np.array([self._strength(question, index) for index in range(count)])
         strengths[presentation.order[0]] += self.position_preference
         if self.noise:
-            errors = np.random.default_rng(0).normal(scale=self.noise, size=(4096, count))
-            strengths = strengths + errors
-        weights = np.exp(strengths - strengths.max(axis=-1, keepdims=True))
-        shares = weights / weights.sum(axis=-1, keepdims=True)
+            strengths = strengths + np.random.default_rng(0).normal(scale=self.noise, size=(4096, count))
         probabilities = np.zeros(len(question.criterion.options))
-        probabilities[positions[:count]] = shares.reshape(-1, count).mean(axis=0)
+        probabilities[:count] = softmax(strengths, axis=-1).reshape(-1, count).mean(axis=0)
         return probabilities
-
-    def _fault(self, draw: float) -> Fault | None:
-        rates = {"refusal": self.refusal_rate, "truncation": self.truncation_rate, "garbage": self.garbage_rate}
-        for fault, rate in rates.items():
-            if draw < rate:
-                return fault  # type: ignore[return-value] # a name of the table
-            draw -= rate
-        return None
-
-    def _random(self, name: str, order: tuple[int, ...], sample: int) -> np.random.Generator:
-        key = f"{self.seed}\n{name}\n{order}\n{sample}"
-        return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16]))
-
-    def _reasons(self, question: Question, presentation: Presentation) -> str:
-        order = presentation.order if question.compares else (0,)
-        strengths = ", ".join(f"{self._strength(question, index):.3f}" for index in order)
-        return f"A simulated assessment; the latent quality as shown: {strengths}."
-
-
-def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: float) -> Probabilities:
-    """Return the expectation of each row over a normal error of this scale."""
-    if not scale:
-        return table(np.zeros(1))[:, 0]
-    nodes, weights = _normal_quadrature()
-    mean: Probabilities = table(nodes * scale) @ weights
-    return mean
 
 
 @cache
@@ -927,8 +786,3 @@ def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
     """Return Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     return nodes, weights / weights.sum()
-
-
-def _uniform(text: str) -> float:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:6], "big") / 2**48

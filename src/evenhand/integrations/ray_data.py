@@ -236,7 +236,7 @@ class _Worker:
             None if options.max_calls is None else max(0, options.max_calls - calls),
             None if options.max_cost is None else max(0.0, options.max_cost - cost),
         )
-        self._panel = OpenPanel(judges, options, journal, options.judge_weights, budget=budget, many=True)
+        self._panel = OpenPanel(judges, options, journal, budget=budget, many=True)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Judge a block, and return what the driver reports: counts, or the kind and the text of an error."""

@@ -15,7 +15,8 @@ from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
-from evenhand.options import Grid
+from evenhand.judging.run import as_asked, opened_journal
+from evenhand.options import RunOptions
 from evenhand.question import Question
 from evenhand.votes import Completion
 
@@ -73,27 +74,20 @@ class RunEstimate:
         return cls(**found)
 
 
-def estimate_run(
-    questions: Sequence[Question],
-    judges: Sequence[JudgeEngine],
-    *,
-    grid: Grid | None = None,
-    flow: Flow | None = None,
-    journal: Journal | None = None,
-    weights: Sequence[float] | None = None,
+def estimate(
+    questions: Sequence[Question], judges: Sequence[JudgeEngine], options: RunOptions, flow: Flow
 ) -> RunEstimate:
-    """Return what :func:`~evenhand.judging.run.run_votes` would do, without a call."""
-    grid, flow = grid or Grid(), flow or Flow()
-    checked_weights(judges, weights)
+    """Return what :func:`~evenhand.judging.run.ask` would do, without a call."""
+    questions = as_asked(questions, options, flow)
+    checked_weights(judges, options.judge_weights)
     check_classified(questions, judges)
-    sheets = sheets_of(questions, grid)
+    sheets = sheets_of(questions, options)
     asked = set[str]()
-    counters = [_DryCalls(judge, journal, asked) for judge in judges]
     interrupted = threading.Event()
 
-    async def count() -> None:
+    async def count(counters: Sequence[_DryCalls]) -> None:
         for place, counter in enumerate(counters):
-            for task in tasks_of(sheets, grid, place):
+            for task in tasks_of(sheets, options, place):
                 if interrupted.is_set():
                     return
                 for sample in task.samples:
@@ -101,13 +95,14 @@ def estimate_run(
                     await task.sheet.ask(flow, task.order, sample, counter)
                     counter.reasks += flow.max_reasks if counter.calls > before else 0
 
-    with ThreadPoolExecutor(1) as pool:
+    with opened_journal(judges, options) as journal, ThreadPoolExecutor(1) as pool:
+        counters = [_DryCalls(judge, journal, asked) for judge in judges]
         try:
-            pool.submit(asyncio.run, count()).result()
+            pool.submit(asyncio.run, count(counters)).result()
         except BaseException:
             interrupted.set()
             raise
-    votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
+    votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * options.samples
     return RunEstimate.total([counter.estimate(votes) for counter in counters])
 
 

@@ -32,7 +32,7 @@ from evenhand.interrupts import heeding_termination
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import Sheet, Task, checked_weights, sheets_of, tasks_of
 from evenhand.judging.progress import Progress, progress_bar, tell
-from evenhand.options import Grid, Limits
+from evenhand.options import Grid, RunOptions
 from evenhand.question import Question
 from evenhand.results.notes import Spending
 from evenhand.votes import Vote
@@ -114,9 +114,8 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     Args:
         judges: The judges.
-        limits: Budget and offline mode.
+        options: Limits of the run, and the weights of the judges.
         journal: The journal that keeps replies; None keeps none.
-        weights: One per judge; 1 each by default.
         progress: Counts the votes.
         budget: Replaces the limits on calls and cost.
         many: Several runs are judged, so that not all of their replies are remembered where no journal keeps them.
@@ -128,9 +127,8 @@ class OpenPanel(Sequence[JudgeEngine]):
     def __init__(
         self,
         judges: Sequence[JudgeEngine],
-        limits: Limits,
+        options: RunOptions,
         journal: Journal | None = None,
-        weights: Sequence[float] | None = None,
         *,
         progress: Progress | None = None,
         budget: Budget | None = None,
@@ -138,16 +136,16 @@ class OpenPanel(Sequence[JudgeEngine]):
     ) -> None:
         self._judges, self.journal, self.many = judges, journal, many
         self.progress = progress or Progress()
-        self.budget = budget or Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
-        self._max_failure_rate = limits.max_failure_rate
+        self.budget = budget or Budget(max_calls=options.max_calls, max_cost=options.max_cost)
+        self._max_failure_rate = options.max_failure_rate
         turns, most = None if journal is None else JournalWriter(journal, self.budget), MOST_REPLIES if many else None
         self._lanes = [
             _Lane(
-                Calls(judge, turns, self.budget, offline=limits.offline, most_replies=most),
+                Calls(judge, turns, self.budget, offline=options.offline, most_replies=most),
                 weight,
                 asyncio.Semaphore(judge.concurrency),
             )
-            for judge, weight in zip(judges, checked_weights(judges, weights), strict=True)
+            for judge, weight in zip(judges, checked_weights(judges, options.judge_weights), strict=True)
         ]
         self._lock = threading.Lock()
         self._runs: list[Run] = []  # that are not counted yet
@@ -397,9 +395,8 @@ class OpenPanel(Sequence[JudgeEngine]):
 @contextmanager
 def open_panel(
     judges: Sequence[JudgeEngine],
-    limits: Limits,
+    options: RunOptions,
     journal: Journal | None = None,
-    weights: Sequence[float] | None = None,
     *,
     many: bool = False,
 ) -> Iterator[OpenPanel]:
@@ -413,8 +410,8 @@ def open_panel(
     """
     gc.freeze()  # unitxt, datasets and litellm leave a heap whose every walk takes longer than dozens of calls
     try:
-        with heeding_termination(), progress_bar(shown=limits.progress) as progress:
-            panel = OpenPanel(judges, limits, journal, weights, progress=progress, many=many)
+        with heeding_termination(), progress_bar(shown=options.progress) as progress:
+            panel = OpenPanel(judges, options, journal, progress=progress, many=many)
             try:
                 yield panel
                 panel.close()

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,13 +21,11 @@ from evenhand.engines.free_engines import FreeEngine
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandWarning, JournalError
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
 from evenhand.results.made_by import DIGITS, NOTHING, digest
-from evenhand.results.notes import LIMITS, Spending
-from evenhand.visible import visible
+from evenhand.results.notes import LIMITS
 from evenhand.votes import Vote
 
 _logger = logging.getLogger(__name__)
@@ -48,37 +45,47 @@ class NoLogprobsWarning(EvenhandWarning):
 def ask(
     questions: Sequence[Question], judges: Sequence[JudgeEngine], options: RunOptions, flow: Flow
 ) -> list[tuple[Vote, ...]]:
-    """Return the votes on each question: see :func:`run_votes`.
+    """Return every vote of the grid: a tuple per question, ordered by judge, order and sample.
+
+    Questions of one instance that name the same sheet are asked in one call.
 
     Args:
         questions: The questions.
-        judges: The judges.
+        judges: The judges; a panel when there are several. An :class:`~evenhand.judging.loop.OpenPanel` has limits,
+            journal and weights of its own.
         options: The options of the run.
         flow: The way in which a judge is asked, as the mode has it.
+
+    Raises:
+        InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
+        DataClassificationError: A judge may not be shown what a question is about; no judge was asked.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; its ``votes`` are what this function
+            would have returned.
+        ServerAwayError: A judge's server stayed away; its ``votes`` are those that came.
+        JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
     questions = as_asked(questions, options, flow)
-    if options.samples > 1:
-        warn_of_alike_draws(judges, options.samples)
-    if isinstance(judges, OpenPanel):
-        votes = run_votes(questions, judges, grid=options, flow=flow)
-    else:
-        with opened_journal(judges, options) as journal:
-            weights = options.judge_weights
-            votes = run_votes(
-                questions, judges, grid=options, flow=flow, limits=options, journal=journal, weights=weights
-            )
+    warn_of_alike_draws(judges, options.samples)
+    check_classified(questions, judges)
+    run = None
+    try:
+        with nullcontext(judges) if isinstance(judges, OpenPanel) else _opened(judges, options) as panel:
+            run = panel.run_of(questions, options, flow)
+            _logger.info("%d questions, %d votes are asked for", len(questions), run.total)
+            panel.cast(run)
+    except JournalError as error:
+        error.votes = [] if run is None else run.cast()
+        raise
+    votes = panel.finish(run)
     if flow.logprobs:
         warn_of_missing_logprobs(votes)
     return votes
 
 
-def estimate(
-    questions: Sequence[Question], judges: Sequence[JudgeEngine], options: RunOptions, flow: Flow
-) -> RunEstimate:
-    """Return what :func:`ask` would do, without a call."""
-    questions = as_asked(questions, options, flow)
-    with opened_journal(judges, options) as journal:
-        return estimate_run(questions, judges, grid=options, flow=flow, journal=journal, weights=options.judge_weights)
+@contextmanager
+def _opened(judges: Sequence[JudgeEngine], options: RunOptions) -> Iterator[OpenPanel]:
+    with opened_journal(judges, options) as journal, open_panel(judges, options, journal) as panel:
+        yield panel
 
 
 def opened_journal(judges: Sequence[JudgeEngine], options: RunOptions) -> AbstractContextManager[Journal | None]:
@@ -129,14 +136,14 @@ def as_asked(questions: Sequence[Question], options: RunOptions, flow: Flow) -> 
 
 def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
     """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
-    for judge in judges:
-        if (judge.identity() or {}).get("sampling", {}).get("temperature") == 0:
-            warnings.warn(
-                f"samples={samples!r} asks for repeated draws, but the judge {judge.judge_id!r} has the "
-                "temperature 0, so the draws will be alike and their spread says little: give it a temperature",
-                AlikeDrawsWarning,
-                stacklevel=3,
-            )
+    alike = [each.judge_id for each in judges if (each.identity() or {}).get("sampling", {}).get("temperature") == 0]
+    if samples > 1 and alike:
+        warnings.warn(
+            f"samples={samples!r} asks for repeated draws, but the judges {alike!r} have the temperature 0, so the "
+            "draws will be alike and their spread says little: give them a temperature",
+            AlikeDrawsWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
@@ -153,63 +160,6 @@ def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
             NoLogprobsWarning,
             stacklevel=4,
         )
-
-
-def run_votes(
-    questions: Sequence[Question],
-    judges: Sequence[JudgeEngine],
-    *,
-    grid: Grid | None = None,
-    flow: Flow | None = None,
-    limits: Limits | None = None,
-    journal: Journal | None = None,
-    weights: Sequence[float] | None = None,
-) -> list[tuple[Vote, ...]]:
-    """Return every vote of the grid: a tuple per question, ordered by judge, order and sample.
-
-    Questions of one instance that name the same sheet are asked in one call.
-
-    Args:
-        questions: The questions.
-        judges: The judges; a panel when there are several. An :class:`~evenhand.judging.loop.OpenPanel` has limits,
-            journal and weights of its own.
-        grid: Orders and samples.
-        flow: The way in which a judge is asked.
-        limits: Budget, tolerated failures, progress bar.
-        journal: The journal that keeps replies; None keeps none.
-        weights: One per judge; 1 each by default.
-
-    Raises:
-        InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
-        DataClassificationError: A judge may not be shown what a question is about; no judge was asked.
-        TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
-            function would have returned.
-        ServerAwayError: A judge's server stayed away; its ``votes`` are those that came.
-        JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
-    """
-    grid, flow = grid or Grid(), flow or Flow()
-    opened = (
-        nullcontext(judges)
-        if isinstance(judges, OpenPanel)
-        else open_panel(judges, limits or Limits(), journal, weights)
-    )
-    check_classified(questions, judges)
-    run = None
-    try:
-        with opened as panel:
-            run = panel.run_of(questions, grid, flow)
-            _logger.info("%d questions, %d votes are asked for", len(questions), run.total)
-            panel.cast(run)
-    except JournalError as error:
-        error.votes = [] if run is None else run.cast()
-        raise
-    votes = run.cast()
-    if _logger.isEnabledFor(logging.INFO):
-        flat = [vote for row in votes for vote in row]
-        reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored)
-        names = visible(", ".join(judge.judge_id for judge in judges))
-        _logger.info("%d votes by %s, unscored: %s. %s", len(flat), names, dict(reasons), Spending.of(flat))
-    return panel.finish(run)
 
 
 def fingerprint(

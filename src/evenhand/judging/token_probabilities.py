@@ -17,9 +17,8 @@ Markdown, punctuation."""
 
 Span = tuple[int, int]
 
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>|\\x([0-9A-Fa-f]{2})")
-_BYTES_TOKEN = re.compile(r"(?:<0x[0-9A-Fa-f]{2}>)+|bytes:(?:\\x[0-9A-Fa-f]{2})+")
-_MARKED_SPACE = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
+_BYTES = re.compile(r"<0x[0-9A-Fa-f]{2}>|bytes:(?:\\x[0-9A-Fa-f]{2})+")
+"""The parts of a character as servers write them."""
 _ABOVE_ONE = 1e-6
 _MOST_LISTED = 1.02  # servers round to two or three digits
 _TRUTH = {"true": "yes", "false": "no"}
@@ -154,74 +153,23 @@ def _tokens_at(logprobs: Sequence[TokenLogprob], text: str, span: Span) -> list[
 
 
 def _extents(tokens: Sequence[str], text: str) -> list[Span | None]:
-    """Return the extent of each token in the text, by character; None if that is unknown."""
-    sought = text.strip()
-    if not sought:
-        return [None] * len(tokens)
-    shift = text.index(sought)
-    for pieces in (
-        [_plain_bytes(token) for token in tokens],
-        [_plain_bytes(token.translate(_MARKED_SPACE)) for token in tokens],
-        [_byte_level(token) for token in tokens],
-    ):
-        start = b"".join(pieces).rfind(_encoded(sought))
-        if start >= 0:
-            return _by_character(pieces, start, sought, shift)
-    return _one_after_another(tokens, text)
+    """Return the extent of the word of each token in the text; None for a token without a word, or of other texts.
+
+    Tokens may be written as the vocabulary writes them: only the characters of words are compared, and only those in
+    ASCII if others are split over several tokens.
+    """
+    for kept in (_is_of_a_word, lambda character: character.isascii() and _is_of_a_word(character)):
+        places = [place for place, character in enumerate(text) if kept(character)]
+        words = ["".join(filter(kept, _BYTES.sub("", token))) for token in tokens]
+        start = "".join(words).rfind("".join(text[place] for place in places))
+        if places and start >= 0:
+            edges = [min(max(0, edge - start), len(places)) for edge in accumulate(map(len, words), initial=0)]
+            return [(places[a], places[b - 1] + 1) if a < b else None for a, b in pairwise(edges)]
+    return [None] * len(tokens)
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _plain_bytes(token: str) -> bytes:
-    r"""Return the bytes of a token; parts of a character come as ``<0xE2>`` or ``bytes:\xe2``."""
-    if _BYTES_TOKEN.fullmatch(token):
-        return bytes(int(found.group(1) or found.group(2), 16) for found in _BYTE.finditer(token))
-    return _encoded(token)
-
-
-def _byte_level(token: str) -> bytes:
-    """Return the bytes of a token written in the alphabet of byte-level vocabularies, one character per byte."""
-    return b"".join(_BYTE_ALPHABET.get(character, _encoded(character)) for character in token)
-
-
-def _byte_alphabet() -> Mapping[str, bytes]:
-    """Map printable bytes to themselves, and the others, in order, to the characters from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in set(printable)]
-    return {chr(byte): bytes([byte]) for byte in printable} | {
-        chr(0x100 + place): bytes([byte]) for place, byte in enumerate(others)
-    }
-
-
-_BYTE_ALPHABET = _byte_alphabet()
-
-
-def _by_character(pieces: Sequence[bytes], start: int, sought: str, shift: int) -> list[Span | None]:
-    """Return extents in characters from the bytes of the tokens; the tokens from ``start`` on are the text."""
-    characters = [place for place, character in enumerate(sought) for _ in _encoded(character)]  # of each byte
-    edges = [edge - start for edge in (0, *accumulate(map(len, pieces)))]
-    bounds = [(max(0, first), min(len(characters), last)) for first, last in pairwise(edges)]
-    return [
-        (shift + characters[first], shift + characters[last - 1] + 1) if first < last else None
-        for first, last in bounds
-    ]
-
-
-def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) -> list[Span | None]:
-    """Return extents of the tokens that stand in the text in this order; None for others (halves of characters)."""
-    extents: list[Span | None] = []
-    cursor = 0
-    for token in tokens:
-        core = token.translate(_MARKED_SPACE).replace("\ufffd", "").strip()
-        found = text.find(core, cursor, cursor + window + len(core)) if core else -1
-        if found < 0:
-            extents.append(None)
-            continue
-        cursor = found + len(core)
-        extents.append((found, cursor))
-    return extents
+def _is_of_a_word(character: str) -> bool:
+    return character not in _SURROUNDINGS and not character.isspace()
 
 
 def spoken_word(token: str) -> str:

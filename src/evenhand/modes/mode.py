@@ -20,8 +20,8 @@ from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.run import ask, estimate, fingerprint, parameters_of
+from evenhand.judging.estimate import RunEstimate, estimate
+from evenhand.judging.run import ask, fingerprint, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain

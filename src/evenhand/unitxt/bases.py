@@ -1,4 +1,4 @@
-# ruff: noqa: F401 - the other modules import these from here
+# ruff: noqa: E402, F401 - the other modules import these from here
 """The few classes and functions of unitxt that evenhand builds on, with the types that unitxt does not ship.
 
 Importing unitxt reseeds Python's global random generator; its state is put back here.
@@ -15,11 +15,29 @@ from types import NoneType
 from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
 
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.options import Options, kinds_of, with_attributes
+from evenhand.options import Options, kinds_of, sentences_of
+
+_state = random.getstate()
+try:
+    import unitxt
+except ValueError as error:  # the error of unitxt's settings, without the variable's name
+    _refused = [name for name, value in os.environ.items() if name.startswith("UNITXT_") and value in str(error)]
+    raise InvalidInputError(
+        f"unitxt refuses the environment variable {' or '.join(sorted(_refused)) or 'of a setting'}: {error}"
+    ) from error
+from unitxt.artifact import Catalogs, UnitxtArtifactNotFoundError, fetch_artifact, get_artifacts_data_classification
+from unitxt.catalog import LocalCatalog
+from unitxt.error_utils import UnitxtError
+from unitxt.inference import TextGenerationInferenceOutput
+from unitxt.llm_as_judge_utils import get_parsed_context
+from unitxt.metric_utils import EmptyPrediction, group_str
+from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
+from unitxt.register import register_local_catalog
+
+random.setstate(_state)
+EvenhandError.__bases__ = (UnitxtError,)  # handlers of unitxt's errors handle these too
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from dataclasses import dataclass
     from typing import Any, Self, dataclass_transform
     from typing import Optional as Maybe
 
@@ -27,19 +45,13 @@ if TYPE_CHECKING:
     class Artifact:
         """unitxt's base of everything in a catalog."""
 
-        __type__: str
-        __id__: str | None
-        _init_dict: dict[str, Any]
         data_classification_policy: list[str] | None = None
 
         def prepare(self) -> None: ...
         def verify(self) -> None: ...
-        def to_json(self) -> str: ...
-        def to_dict(self) -> dict[str, Any]: ...
-        def get_pretty_print_name(self) -> str: ...
-        def verify_instance(self, instance: dict[str, Any], name: str | None = None) -> dict[str, Any]: ...
         @classmethod
-        def load(cls, path: str) -> Self: ...
+        def load(cls, path: str) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     class Criteria(Artifact):
         """unitxt's criterion of a comparison."""
@@ -65,111 +77,25 @@ if TYPE_CHECKING:
         """unitxt's base of everything that answers prompts."""
 
         label: str
-        cache_batch_size: int = 100
         use_cache: bool = True
 
-        def prepare_engine(self) -> None: ...
-        def get_engine_id(self) -> str: ...
-        def infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]: ...
-        def to_messages(self, instance: dict[str, Any]) -> list[dict[str, Any]]: ...
+    class MapReduceMetric(Artifact):
+        """unitxt's base of a metric that maps instances and reduces what they map to."""
 
-    @dataclass
-    class TextGenerationInferenceOutput:
-        """unitxt's reply of an engine with what is known about it."""
-
-        prediction: str
-        generated_text: str
-        input_tokens: int | None = None
-        output_tokens: int | None = None
-        stop_reason: str | None = None
-        model_name: str | None = None
-        inference_type: str | None = None
+        def compute(self, stream: Any, stream_name: str | None = None) -> Any: ...
+        def process(self, stream: Any, stream_name: str | None = None) -> Any: ...
+        def _instance_to_evaluation_input(self, instance: dict[str, Any]) -> Any: ...
 
     class EvaluationInput(tuple[Any, list[Any], dict[str, Any]]):
         """A prediction, its references and the task data."""
 
         def __new__(cls, prediction: Any, references: list[Any], task_data: dict[str, Any]) -> Self: ...
 
-    class MapReduceMetric(Artifact):
-        """unitxt's base of a metric that maps instances and reduces what they map to."""
-
-        main_score: str
-        score_prefix: str
-        prediction_type: Any
-        reference_field: str
-        prediction_field: str
-        n_resamples: int | None
-        confidence_level: float
-        ci_method: str
-        ci_score_names: list[str] | None
-        return_confidence_interval: bool
-
-        def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> list[Any]: ...
-        def reduce(self, intermediates: list[Any]) -> dict[str, Any]: ...
-        def reduce_one(self, intermidate: Any) -> dict[str, Any]: ...
-        def reduce_and_bootstrap(self, intermediates: list[Any]) -> dict[str, Any]: ...
-        def annotate_scores(self, scores: dict[str, Any]) -> dict[str, Any]: ...
-        def compute(self, stream: Any, stream_name: str | None = None) -> Any: ...
-        def process(self, stream: Iterable[dict[str, Any]], stream_name: str | None = None) -> Iterator[Any]: ...
-        def _instance_to_evaluation_input(self, instance: dict[str, Any]) -> EvaluationInput: ...
-
-    class Catalog(Artifact):
-        """unitxt's catalog."""
-
-        location: str
-        is_local: bool
-
-        def __contains__(self, artifact_identifier: str) -> bool: ...
-        def path(self, artifact_identifier: str) -> str: ...
-
-    class LocalCatalog(Catalog):
-        """unitxt's catalog in a folder."""
-
-    class Catalogs:
-        """unitxt's registered catalogs, the latest first."""
-
-        def __iter__(self) -> Iterator[Catalog]: ...
-
-    class EmptyPrediction:
-        """The prediction that unitxt hands to a metric without predictions."""
-
-    class UnitxtArtifactNotFoundError(Exception):
-        """unitxt's error for an id that no catalog holds."""
-
-    def get_artifacts_data_classification(artifact: str) -> list[str] | None: ...
-    def get_parsed_context(context: dict[str, str]) -> str: ...
-    def group_str(json_str: str) -> str: ...
-    def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
-    def separate_overrides(s: str) -> tuple[str, dict[str, Any] | None]: ...
-    def register_local_catalog(catalog_path: str) -> None: ...
 else:
-    _state = random.getstate()
-    try:
-        import unitxt
-    except ValueError as error:  # the error of unitxt's settings, without the variable's name
-        _refused = [name for name, value in os.environ.items() if name.startswith("UNITXT_") and value in str(error)]
-        raise InvalidInputError(
-            f"unitxt refuses the environment variable {' or '.join(sorted(_refused)) or 'of a setting'}: {error}"
-        ) from error
-    from unitxt.artifact import (
-        Artifact,
-        Catalogs,
-        UnitxtArtifactNotFoundError,
-        fetch_artifact,
-        get_artifacts_data_classification,
-    )
-    from unitxt.catalog import Catalog, LocalCatalog
-    from unitxt.error_utils import UnitxtError
-    from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
+    from unitxt.artifact import Artifact
+    from unitxt.inference import InferenceEngine
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
-    from unitxt.llm_as_judge_utils import get_parsed_context
-    from unitxt.metric_utils import EmptyPrediction, group_str
     from unitxt.metrics import EvaluationInput, MapReduceMetric
-    from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
-    from unitxt.register import register_local_catalog
-
-    random.setstate(_state)
-    EvenhandError.__bases__ = (UnitxtError,)  # handlers of unitxt's errors handle these too
 
     class Maybe:
         """``Maybe[X]`` is ``X`` to unitxt, which does not understand optional field types, and ``X | None`` to mypy."""
@@ -201,9 +127,8 @@ def fields_class(
     namespace = {
         "__module__": module,
         "__qualname__": name,
-        "__doc__": with_attributes(
-            f"The fields of :class:`{options.__module__}.{options.__name__}`.", options, left_out
-        ),
+        "__doc__": f"The fields of :class:`{options.__module__}.{options.__name__}`.\n\n    Attributes:\n"
+        + sentences_of(declared),
         "__annotations__": {field: _field_type(info.annotation) for field, info in declared.items()},
         **{field: info.default for field, info in declared.items()},
         **more,
@@ -268,9 +193,6 @@ def own_words(error: BaseException) -> str:
     context = getattr(error, "__error_context__", None)
     original = context.get("original_message") if isinstance(context, Mapping) else None
     return " ".join(str(original or error).split()) or type(error).__name__
-
-
-__all__ = ["Maybe"]  # to type checkers, imported names are private to a module unless they are listed
 
 
 def evaluate_recipes(arguments: Collection[str]) -> None:
