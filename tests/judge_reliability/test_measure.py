@@ -90,7 +90,7 @@ def test_confidences_by_hand():
 
 def test_what_was_not_asked_has_a_reason():
     nothing = report([])
-    for name in ("position", "repetition", "spread", "flips", "verbosity", "people", "confidences", "grade_score"):
+    for name in ("position", "repetition", "spread", "verbosity", "people", "confidences"):
         assert isinstance(getattr(nothing, name), Missing), name
     one_order = report([asked(CITES, [("Yes",)])], CITES)
     assert "check_positional_bias" in one_order.position.reason

@@ -19,7 +19,7 @@ def own_words(body):
 def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, journal):
     asked = questions(5)
     with JudgeServer(reply=own_words) as server:
-        judges = [http_judge(server.base_url, name=name, seed=1, temperature=1.0) for name in "ab"]
+        judges = [http_judge(server.base_url, model=name, seed=1, temperature=1.0) for name in "ab"]
         before = estimated(asked, judges, grid=grid, flow=flow, journal=journal)
         assert server.seen == 0
         votes = run(asked, judges, grid=grid, flow=flow, journal=journal)

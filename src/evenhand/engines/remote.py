@@ -89,7 +89,7 @@ class RemoteEngine(Engine):
     needs: ClassVar[tuple[str, ...]] = ("model",)
     """Options that a judge needs: an entry of the catalog leaves them to its user."""
 
-    model: str | None = option(None, "As the server names it.", pattern=r"\S", accepted="the name of the model")
+    model: str | None = option(None, "As the server names it.", pattern=r"\S")
     name: str | None = option(None, "The judge's name in votes and scores; the model when None.")
     temperature: float | None = option(
         0.0, "Repeated draws need more than 0; None is the server's default, which some models insist on.", ge=0
@@ -97,19 +97,18 @@ class RemoteEngine(Engine):
     max_tokens: int | None = option(None, "Of one reply; None is the server's default.", ge=1)
     top_p: float | None = option(None, "None is the server's default.", ge=0, le=1)
     seed: int | None = option(None, "Sent with the sample index added to it, so that repeated draws differ.")
-    stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.", accepted="texts that end a reply")
+    stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.")
     extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
     structured_output: StructuredOutput = option(
         "auto",
         "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it.",
-        accepted="'auto', True or False",
     )
     max_in_flight: int = option(64, "Calls in flight at once, at most; a 429 lowers it for a while.", ge=1)
-    requests_per_minute: float | None = option(None, "Requests are spaced evenly.", gt=0, accepted=ABOVE_0)
+    requests_per_minute: float | None = option(None, "Requests are spaced evenly.", gt=0)
     tokens_per_minute: float | None = option(
-        None, "Of prompts and replies; estimated before a call and corrected after it.", gt=0, accepted=ABOVE_0
+        None, "Of prompts and replies; estimated before a call and corrected after it.", gt=0
     )
-    timeout: float = option(60.0, "Seconds for one attempt, the reading of its reply included.", gt=0, accepted=ABOVE_0)
+    timeout: float = option(60.0, "Seconds for one attempt, the reading of its reply included.", gt=0)
     max_reply_bytes: int = option(
         MOST_BYTES,
         "A longer body is not read, and its vote is unscored (``too_long``); litellm has no such bound.",

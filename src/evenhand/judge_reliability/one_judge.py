@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,8 +34,7 @@ from evenhand.judge_reliability.against_people import (
     pairs_of_raters_table,
     panels,
 )
-from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level, format_share
-from evenhand.question import response_label
+from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Line, Remark, or_missing, table_rows
 from evenhand.results.notes import unscored_note
@@ -48,14 +46,11 @@ from evenhand.statistics.agreement import Calibration, calibration, confusion_ma
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
-    OptionFlips,
     PositionBias,
     RepetitionStability,
-    option_flips,
     position_bias,
     repetition_stability,
 )
-from evenhand.statistics.grade_score import mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
@@ -66,7 +61,6 @@ TIE_LABEL = "tie"
 SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
 BINS = 10
-_RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FIRST, SECOND)))
 
 NO_LABELS = Missing("no labels of people were given")
 NO_PEOPLE = Missing("no preferences of people were given")
@@ -183,14 +177,6 @@ class Categories:
         values = (*SIDE_SCORES.values(), *nothing)
         return Scale("pairwise", (*self.sides, TIE_LABEL, *more), levels=(2, 0, 1, *nothing), values=values)
 
-    @property
-    def option_labels(self) -> tuple[str, ...]:
-        """The labels of the options; those of a comparison name its sides and not the places that a judge is shown."""
-        if not self.compares:
-            return self.criterion.labels
-        names = {response_label(place): side for place, side in enumerate(self.sides)}
-        return tuple(_RESPONSE.sub(lambda found: names[found.group()], label) for label in self.criterion.labels)
-
     @cached_property
     def _sides(self) -> Mapping[int, int]:
         """Option -> side. Without values, options count in the order in which they are listed."""
@@ -272,9 +258,6 @@ class CriterionReliability:
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
         spread: Mean standard deviation of the values of a prompt's draws.
-        flips: Label of an option -> how often it is abandoned in another order.
-        grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
-        chance_corrected_grade_score: The same less what a random judge reaches: 0 is chance.
         verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
             of two that were assessed.
         verbosity_given_people: The same with people's preference held fixed too.
@@ -297,9 +280,6 @@ class CriterionReliability:
     position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
-    flips: Mapping[str, OptionFlips] | Missing
-    grade_score: Interval | Missing
-    chance_corrected_grade_score: Interval | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: PeopleComparison | Missing
@@ -370,8 +350,6 @@ def criterion_reliability(
         position=_position(asked, categories, level),
         repetition=repetition,
         spread=spread,
-        flips=_flips(asked, categories, level),
-        **_grade_scores_of_two(asked, categories, level),
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
         people=compare_with_people(asked, categories, **drawing),
@@ -546,49 +524,6 @@ def _of_draws(
         return Missing("no prompt was drawn twice: set samples to 3 or more"), spread
     found = repetition_stability(selections, level=over)
     return found if found.n_repeated else Missing("no prompt has a selection in two draws"), spread
-
-
-def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> dict[str, OptionFlips] | Missing:
-    draws = [
-        (
-            question.together,
-            [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())],
-        )
-        for question in asked
-        for votes in question.draws.values()
-    ]
-    selections, over = _selections(draws, level)
-    if ((selections >= 0).sum(axis=1) < 2).all():
-        return Missing("no question has a selection in two orders")
-    labels = categories.option_labels
-    return dict(zip(labels, option_flips(selections, len(labels), level=over), strict=True))
-
-
-def _grade_scores_of_two(asked: Sequence[Asked], categories: Categories, level: Level) -> dict[str, Interval | Missing]:
-    """Return the Grade Score of exactly two systems from the first draw, and the same corrected for chance.
-
-    Of two rotations the Grade Score is 1 if both choose the same system and 0 if both choose the same place, and a
-    random judge reaches a half. A question without two choices has no score.
-    """
-    firsts = [[question.draws.get(0, {}).get(order) for order in ((0, 1), (1, 0))] for question in asked]
-    reason = "the Grade Score is undefined: no question has the answers that it needs"
-    scores: list[float | None] = []
-    if not categories.compares:
-        reason = "an assessment chooses among options, not among candidates"
-    elif len({question.instance for question in asked}) < len(asked):
-        reason = "there are more than two systems: the best of all of them is asked for to score these"
-    elif not firsts or any(vote is None for votes in firsts for vote in votes):
-        reason = "not every question was shown in both orders: leave check_positional_bias on"
-    else:
-        chosen = [[categories.of_vote(vote) for vote in votes if vote is not None] for votes in firsts]
-        scores = [float(one == other) if {one, other} <= {FIRST, SECOND} else None for one, other in chosen]
-    over = IntervalLevel.of(level).over([question.together for question in asked])
-    corrected = [None if score is None else 2 * score - 1 for score in scores]
-    found = {"grade_score": (scores, 0.0), "chance_corrected_grade_score": (corrected, -1.0)}
-    return {
-        name: (mean_score_interval(values, over, least) if scores else None) or Missing(reason)
-        for name, (values, least) in found.items()
-    }
 
 
 class Meeting(NamedTuple):
@@ -768,14 +703,6 @@ LINES: Final = (
     Line("repeated draws agree", "repetition.pair_agreement", "share"),
     Line("  share of the mode", "repetition.mode_share", "share"),
     Line("spread of draws", "spread", partial(format_interval, digits=3)),
-    Line("Grade Score", "grade_score", "number"),
-    Line(
-        "  corrected for chance",
-        "chance_corrected_grade_score",
-        "number",
-        0.0,
-        ("better than a random judge", "below what a random judge reaches", "not distinguishable from a random judge"),
-    ),
     Line("wins at twice the length", f"verbosity.{_DOUBLE}", "share", 0.5, _TASTE),
     Line("  log-odds for each e-fold", "verbosity.slope", "difference"),
     Line("wins at twice the length given people's choice", f"verbosity_given_people.{_DOUBLE}", "share", 0.5, _TASTE),
@@ -814,7 +741,7 @@ def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
 
 
 def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
-    """Make all tables on one criterion: the measures of all judges, their flips, and a matrix for each judge.
+    """Make all tables on one criterion: the measures of all judges, and a matrix for each judge.
 
     Args:
         results: One per judge, all on the same criterion.
@@ -839,21 +766,6 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
         ),
     )
     tables = [measures]
-    if labels := next((list(result.flips) for result in results if result.flips), []):
-        columns = [
-            [f"{format_share(each.flip_rate)} of {format_count(each.n_selected)}" for each in result.flips.values()]
-            if result.flips
-            else [MISSING] * len(labels)
-            for result in results
-        ]
-        tables.append(
-            TextTable(
-                kind="flips",
-                title=f"How often an option of {first.criterion!r} is abandoned in another order",
-                headers=(f"option [{level}]", *judges),
-                rows=tuple(zip(labels, *columns, strict=True)),
-            )
-        )
     for result in results:
         if not isinstance(result.people, Missing):
             title = f"What people chose on {result.criterion!r} (rows) and the verdicts of {result.judge_id} (columns)"

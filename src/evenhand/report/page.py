@@ -33,7 +33,7 @@ from evenhand.numbers import (
     format_percent,
     state_p_value,
 )
-from evenhand.report.pictures import pictures_of
+from evenhand.report.pictures import leading_scores, pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Measure
@@ -230,7 +230,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
                 sentences.append(_state(change, leads, "change", f" in {what}", results.level))
         yield from sorted(sentences, key=lambda sentence: sentence.startswith("No "))
         return
-    for name, scores in _leading_scores(results).items():
+    for name, scores in leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or each.estimate is not None]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]
         names = [f"{each}.difference" for each in (name, *OTHER_SCALES)]
@@ -265,24 +265,6 @@ def _state(found: Measure, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results) -> dict[str, list[Measure]]:
-    """Return the scores that the other numbers are about, by name; else the first number with an interval."""
-    reported = list(results.reported())
-    named = [each for each in reported if each.name and len(each.of) < 2]
-    found = [one for each in named for one in each.findings() if one.name == each.name]
-    if not named:
-        numbers = [one for each in reported for one in each.findings()]
-        known = [each for each in numbers if each.kind in {"score", "share", "number"} and hasattr(each.value, "low")]
-        first = next((each for each in known if each.of), None)
-        found = [each for each in known if each.kind == "score"]
-        if first is not None:
-            found = [each for each in numbers if each.name == first.name and len(each.of) == len(first.of)]
-    scores: dict[str, list[Measure]] = {}
-    for each in found:
-        scores.setdefault(each.name, []).append(each)
-    return scores
-
-
 def _rank(score: Measure) -> float:
     """Return what scores are sorted by: the highest first, missing ones last."""
     if score.bounds is not None:
@@ -294,7 +276,7 @@ def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
     found: dict[str, dict[str, list[tuple[Measure, str]]]] = {}
     for name, run in runs:
-        for measured, scores in _leading_scores(run).items():
+        for measured, scores in leading_scores(run).items():
             for each in scores:
                 own = found.setdefault(visible_line(measured), {})
                 own.setdefault(visible_line(", ".join(each.of)) or "all", []).append((each, name))
