@@ -25,7 +25,7 @@ from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
-from evenhand.judge_reliability.panel_report import report_of_run
+from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
@@ -235,7 +235,7 @@ class AssessingJudge(JudgeMetric):
             criterion: On which the votes are.
             verdicts: One per instance.
         """
-        report = report_of_run(
+        report = panel_report(
             verdicts,
             criterion,
             judged[0].mode.rules,
