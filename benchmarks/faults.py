@@ -221,8 +221,8 @@ def main() -> None:
     for listed in (*TROUBLES, *PROCESSES):
         if given.only not in listed.name:
             continue
-        repeated = len(set(listed.numbers)) < len(listed.numbers)
-        trouble = listed if repeated else replace(listed, numbers=range(given.rows))
+        fixed = listed.options or len(set(listed.numbers)) < len(listed.numbers)  # a limit is one for these rows
+        trouble = listed if fixed else replace(listed, numbers=range(given.rows))
         cells = []
         for tool in tools:
             if not can_be_had(tool, given.mode, trouble):

@@ -48,16 +48,12 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
     ("arguments", "said"),
     [
         (["--require", "relevance.low >="], "is not a condition"),
-        (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
+        (["--format", "xml"], "--format is 'xml'. Accepted: 'table', 'json', 'junit', 'markdown'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
-        (["--format", "github"], "GITHUB_STEP_SUMMARY is not set"),
         (["--format", "table=x.md"], "'table' is written to no file"),
     ],
 )
-def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(
-    arguments, said, tmp_path, capsys, monkeypatch
-):
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(arguments, said, tmp_path, capsys):
     rows = write_rows(tmp_path / "rows.jsonl", ROWS)
     engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
     assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response-fields", "new", *arguments]) == 2

@@ -37,7 +37,7 @@ _HOMES = {
     "Subject": "evenhand.modes.mode",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
-    "VoteAggregation": "evenhand.metrics.recorded",
+    "VoteAggregation": "evenhand.metrics.judge_metrics",
     "aggregate_votes": "evenhand.functions",
     "agreement": "evenhand.functions",
     "checklist": "evenhand.functions",

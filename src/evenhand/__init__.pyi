@@ -37,7 +37,7 @@ from evenhand.metrics.judge_metrics import GradeScore as GradeScore
 from evenhand.metrics.judge_metrics import ModeJudge as ModeJudge
 from evenhand.metrics.judge_metrics import PairwiseJudge as PairwiseJudge
 from evenhand.metrics.judge_metrics import RubricJudge as RubricJudge
-from evenhand.metrics.recorded import VoteAggregation as VoteAggregation
+from evenhand.metrics.judge_metrics import VoteAggregation as VoteAggregation
 from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.aggregation.verdict import WEIGHTED_RULES, check_rule
@@ -244,7 +243,7 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
+    drawn = IntervalOptions(**options)
     given = check_epsilon(epsilon)
     if scoring not in ("auto", "exact", "rmse"):
         raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact' or 'rmse'")

@@ -513,7 +513,8 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         given = None if options.criteria is None else read_comparison(options.criteria, options)
         return read_votes(data, "winrates", options, given, options.systems)
     refuse_vote_columns(options, "systems_field")
-    options = options.holding_at_any_time()
+    if options.stop is not None:
+        options = options.model_copy(update={"interval": "anytime"})
     rows = read_rows(data, options.split)
     gold_fields, id_field = options.gold_fields, options.id_field
     layout = Layout(options.response_fields, options.systems, options.systems_field, id_field)

@@ -51,6 +51,9 @@ _FILE_NAME: Final = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\
 TEMPLATES: Final = Path(__file__).with_name("templates")
 
 
+FORMATS: Final = ("table", "json", "junit", "markdown")
+
+
 class Checks(Options):
     """Conditions that a result is checked by, and how it is printed."""
 
@@ -61,8 +64,8 @@ class Checks(Options):
     )
     format: str | tuple[str, ...] = option(
         (),
-        "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
-        "writes that to a file. It may be given several times.",
+        "How the result is printed: table, json, junit or markdown; NAME=FILE writes that to a file. It may be given "
+        "several times.",
     )
 
     @model_validator(mode="after")
@@ -74,14 +77,12 @@ class Checks(Options):
             for text in self.conditions:
                 Condition.parse(text)
         for form, file in self.formats:
-            if form != "table":
-                from evenhand.report.gates import check_format  # noqa: PLC0415 - seconds of import
-
-                check_format(form)
-            if file is not None and form in {"table", "github"}:
-                raise InvalidInputError(f"--format is {form}={file}, and {form!r} is written to no file; leave it out")
+            if form not in FORMATS:
+                raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, FORMATS)}")
+            if file is not None and form == "table":
+                raise InvalidInputError(f"--format is table={file}, and 'table' is written to no file; leave it out")
             check_out(file, ())
-        if len([form for form, file in self.formats if file is None and form != "github"]) > 1:
+        if len([form for form, file in self.formats if file is None]) > 1:
             raise InvalidInputError(
                 f"--format is {list(self.format)!r}, and only one is printed: write the others to files, as "
                 "junit=checks.xml"

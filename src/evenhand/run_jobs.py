@@ -52,12 +52,10 @@ def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedConditio
 
 
 def write_formats(summary: Summary, checks: Checks) -> str:
-    """Write the formats that go to files, and to the step of GitHub Actions; return the format to print."""
+    """Write the formats that go to files; return the format to print."""
     printed = "table"
     for form, file in checks.formats:
-        if form == "github":
-            gates.append_to_step(summary)
-        elif file is None:
+        if file is None:
             printed = form
         else:
             with written_whole(file) as temporary:

@@ -22,34 +22,34 @@ from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidato
 from evenhand.criteria import FrozenValue, frozen_value
 
 UnscoredReason = Literal[
-    "empty",
-    "refusal",
-    "truncated",
-    "content_filter",
-    "too_long",
-    "ambiguous",
-    "quoted",
-    "no_match",
-    "engine_error",
-    "budget",
+    "missing_response",
+    "not_asked",
     "mock_mode",
     "offline",
+    "engine_error",
+    "budget",
+    "content_filter",
+    "refusal",
+    "too_long",
+    "truncated",
+    "empty",
+    "abstained",
+    "quoted",
+    "no_match",
+    "ambiguous",
     "inconsistent",
     "no_value",
-    "missing_response",
     "stopped_early",
-    "abstained",
-    "not_asked",
 ]
-"""Why nothing was selected. The first eight depend on the reply: ``quoted`` if its only verdict is also in a text that
-was judged, ``no_match`` if it has none of the forms of a verdict, ``too_long`` if it is longer than the limit for
-reading, and still paid for; ``engine_error`` means that there was no reply; ``budget``, ``mock_mode`` (unitxt's) and
-``offline`` that no judge was asked; ``inconsistent`` is a verdict whose orders disagree
-under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, or a rubric or checklist
-whose weights are 0, so that no score is defined; ``missing_response`` is a contest that was not judged, because a
-system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of votes that were
-recorded elsewhere, ``abstained`` means that a rater was asked and did not vote, and ``not_asked`` that nothing was
-recorded for the question."""
+"""Why nothing was selected, the reason that is furthest from an answer first.
+
+``missing_response``: a system gave no response. ``mock_mode`` (unitxt's), ``offline`` and ``budget``: no judge was
+asked. ``engine_error``: there was no reply. ``too_long``: the reply is too long for reading, and still paid for.
+``quoted``: its only verdict is also in a text that was judged. ``no_match``: it has none of the forms of a verdict.
+``inconsistent``: the orders disagree under ``on_position_bias="abstain"``. ``no_value``: the option selected has no
+value, or the weights of a rubric or checklist are 0. ``stopped_early``: the draws ended before they settle the verdict.
+Of votes that were recorded elsewhere, ``abstained`` means that a rater was asked and did not vote, and ``not_asked``
+that nothing was recorded for the question."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
 """The reasons of votes that were held back on purpose: no judge was asked, and they say nothing about a judge."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.aggregation.checklist_score import DEFAULT_RULES, item_results, possible_ends, score_items
+from evenhand.aggregation.checklist_score import DEFAULT_RULES, item_results, score_items
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 
@@ -53,5 +53,6 @@ def checklist_scores(verdicts, checklist, *, primary="pass_rate", rules=DEFAULT_
 
 def possible_scores(verdicts, checklist, *, primary="pass_rate", rules=DEFAULT_RULES):
     """The least and the greatest primary score, whatever the missing answers would have been; None without any."""
-    low, high = possible_ends(item_results(verdicts, checklist, rules=rules), primary=primary)
+    items = item_results(verdicts, checklist, rules=rules)
+    low, high = (score_items(items, primary=primary, end=end) for end in (0, 1))
     return None if low.primary_score is None else (low.primary_score, high.primary_score)

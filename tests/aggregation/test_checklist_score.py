@@ -2,11 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation.checklist_score import (
-    item_results,
-    met_answers,
-    verdict_covered_mass,
-)
+from evenhand.aggregation.checklist_score import item_results, met_answers
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.votes import Vote
@@ -93,11 +89,11 @@ def confidence_of(verdict, **rules):
 
 
 def test_below_the_least_mass_the_answer_counts():
-    votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
-    verdict = verdict_of(*votes, item=YES_NO)
+    votes = [vote("yes", probabilities=(0.1, 0.3, 0)), vote("yes", sample=1, probabilities=(0.6, 0.2, 0))]
+    verdict = verdict_of(*votes)
     assert confidence_of(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
     assert confidence_of(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
-    assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
+    assert item_results([verdict], checklist_of(1))[0].covered_mass == pytest.approx((0.4 + 0.8) / 2)
 
 
 def test_without_probabilities_the_share_of_yes_among_draws():

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from evenhand.aggregation.checklist_score import (
+    CONFIDENT,
     ChecklistScore,
     category_pass_rates,
     confidence_level,
-    confident_answer,
-    relative_confidence,
     score_answers,
 )
 from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
-from evenhand.aggregation.verdict import Levels, aggregate
+from evenhand.aggregation.verdict import Levels, aggregate, expected_value
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.token_probabilities import answer_masses
@@ -259,8 +258,8 @@ def check_answers(case: Case, answers: Sequence[Any]) -> None:
 
 def check_checklist_logprob_scoring(case: Case) -> None:
     given, expected = case["input"], case["expected"]
-    confidences = [relative_confidence(yes, no) for yes, no in given["yes_no_probs"]]
-    answers: list[Any] = [None if sure is None else confident_answer(sure) for sure in confidences]
+    confidences = [expected_value(masses, (1, 0), min_mass=0) for masses in given["yes_no_probs"]]
+    answers: list[Any] = [None if sure is None else answer_at(sure) for sure in confidences]
     assert answers == expected["answers"]
     assert confidences == close(expected["confidences"])
     assert [None if sure is None else confidence_level(sure) for sure in confidences] == expected["levels"]
@@ -268,10 +267,14 @@ def check_checklist_logprob_scoring(case: Case) -> None:
     check_checklist(score, expected)
 
 
+def answer_at(confidence: float) -> str:
+    return "yes" if confidence >= CONFIDENT else "no"
+
+
 def check_confidence_level(case: Case) -> None:
     confidence = case["input"]["confidence"]
     assert confidence_level(confidence) == case["expected"]["level"]
-    assert confident_answer(confidence) == case["expected"]["answer"]
+    assert answer_at(confidence) == case["expected"]["answer"]
 
 
 def check_first_token_logprobs(case: Case) -> None:
@@ -281,10 +284,10 @@ def check_first_token_logprobs(case: Case) -> None:
         expected = {"yes_prob": 0.0, "no_prob": 0.0, "confidence": None}
     yes, no = (answer_masses(first[0], {"yes": 0, "no": 1}, 2) if first else None) or (0.0, 0.0)
     assert (yes, no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
-    sure = relative_confidence(yes, no)
+    sure = expected_value((yes, no), (1, 0), min_mass=0)
     assert sure == close(expected["confidence"])
     if sure is not None:
-        assert (confident_answer(sure), confidence_level(sure)) == (expected["answer"], expected["level"])
+        assert (answer_at(sure), confidence_level(sure)) == (expected["answer"], expected["level"])
 
 
 def checklist_score_of(given: Case) -> ChecklistScore:

@@ -10,7 +10,7 @@ from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
-from evenhand.metrics.recorded import VoteAggregation
+from evenhand.metrics.judge_metrics import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.metrics.recorded import VoteAggregation
+from evenhand.metrics.judge_metrics import VoteAggregation
 from evenhand.statistics import mean_intervals
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -3,8 +3,7 @@
 import copy
 import json
 
-from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, RubricJudge
-from evenhand.metrics.recorded import VoteAggregation
+from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, RubricJudge, VoteAggregation
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 
 
@@ -35,6 +34,6 @@ def test_what_is_judged_keeps_what_was_overridden():
     for copied in copies(VoteAggregation(scale="ordinal", criteria=criterion)):
         assert copied.criteria.description == "Is it about the question?"
     for copied in copies(RubricJudge(rubric=rubric, inference_engine=engine)):
-        assert copied.judged_rubric().na_strategy == "zero"
+        assert copied.own_judged().na_strategy == "zero"
     for copied in copies(ChecklistJudge(checklist=checklist, inference_engine=engine)):
         assert copied.checklist.description == "Mine."

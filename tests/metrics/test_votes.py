@@ -14,7 +14,7 @@ from unitxt.templates import InputOutputTemplate
 from evenhand.aggregation.verdict import RULES
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
-from evenhand.metrics.recorded import VoteAggregation
+from evenhand.metrics.judge_metrics import VoteAggregation
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE

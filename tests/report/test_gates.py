@@ -1,7 +1,6 @@
 """Conditions say what must hold; what cannot be told, or has no number, never passes."""
 
 import json
-import re
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -13,7 +12,6 @@ import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.report import gates
 from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Measure, UnscoredCounts
 from evenhand.statistics import Interval
@@ -51,7 +49,8 @@ SCORES = (
 
 
 def results_of(*findings):
-    return SimpleNamespace(findings=lambda: findings, kind="judgements", parameters={})
+    about = {"kind": "judgements", "parameters": {}, "further_ranges": {}}
+    return SimpleNamespace(findings=lambda: findings, outcomes=list, **about)
 
 
 def checked(condition):
@@ -192,8 +191,6 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     assert "too many votes are unscored to tell" in close.found
     assert not close.holds
     assert far.holds
-    with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, and a number that it cannot reach"):
-        check(compared, ["is_it_so.change >= -7"])
     with pytest.raises(InvalidInputError, match="has no corrected scores: correct each result"):
         check(compared, ["is_it_so.change.corrected >= 0"])
 
@@ -247,32 +244,8 @@ def test_junit_has_a_case_for_each_condition(summarized):
 @given(st.text(min_size=1, max_size=12))
 @settings(max_examples=25)
 @example("\ud800\ufffe\x00]]>%:,")
-def test_any_name_gives_xml_that_is_read_and_annotations_of_one_line(name):
+def test_any_name_gives_xml_that_is_read(name):
     results = results_of(Measure(name, (name,), interval(0.5, 0.4, 0.6), "score", 3))
     summary = Summary(results, check(results, [f"{name}[{name}].low >= 0.7"]))
     root = ElementTree.fromstring(summary.to_junit().encode())
     assert visible_line(name) in root.find("testsuite/testcase/failure").get("message")
-    (line,) = summary.annotations()
-    assert line.splitlines() == [line]
-    assert re.match(r"::error title=[^:,%]*(%3A[^:,%]*)*::FAILED ", line)
-    assert "%" not in re.sub("%25|%3A", "", line)
-
-
-def test_a_step_of_github_has_the_summary_and_heeds_no_command_in_a_name(summarized, tmp_path, monkeypatch):
-    with pytest.raises(InvalidInputError, match="GITHUB_STEP_SUMMARY is not set"):
-        gates.check_format("github")
-    path = tmp_path / "step.md"
-    path.write_text("before\n")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
-    assert gates.check_format("github") == "github"
-    summary = summarized.summarize("unscored <= 10 %")
-    gates.append_to_step(summary)
-    assert path.read_text(encoding="utf-8") == "before\n" + summary.to_markdown() + "\n"
-    assert "**Conditions: 0 of 1 hold**" in path.read_text(encoding="utf-8")
-    monkeypatch.setattr(gates, "MOST_OF_A_STEP", 100)
-    gates.append_to_step(summary)
-    assert "longer than a step summary may be" in path.read_text(encoding="utf-8")
-    first, *middle, last = gates.unheeded("::error::bought").splitlines()
-    token = first.removeprefix("::stop-commands::")
-    assert (middle, last) == (["::error::bought"], f"::{token}::")
-    assert token not in gates.unheeded("")

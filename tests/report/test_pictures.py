@@ -9,7 +9,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.report.pictures import Mark, Marks, Matrix, Picture, pictures_of
+from evenhand.report.pictures import Marks, Matrix, Picture, pictures_of
 from evenhand.results.measures import Measure
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line
@@ -59,7 +59,7 @@ def items_by_name(table):
     ("results", "kind", "expected"),
     [
         (direct, "scores", lambda table: [each.score for each in sorted_scores(table)]),
-        (winrates, "winrates", lambda table: [each.winrate for each in table.ranked]),
+        (winrates, "scores", lambda table: [each.winrate for each in table.ranked]),
         (checklist, "items", items_by_name),
     ],
     ids=["scores", "winrates", "items"],
@@ -69,8 +69,8 @@ def test_the_numbers_drawn_are_those_of_the_result(results, kind, expected):
     assert points
     assert in_figure(picture) == (points, limits)
     written = texts_in_svg(picture)
-    for mark in picture.panels[0].rows:
-        assert mark.text in written
+    for _, number in picture.panels[0].rows:
+        assert number is None or number.written in written
 
 
 def test_verdicts_against_gold_are_counted():
@@ -100,10 +100,9 @@ HOSTILE = ("</text><script>alert(1)</script>", "n" * 80, *SHOWN)
 
 def test_what_names_hold_is_shown_and_not_obeyed():
     interval = Interval(0.7, 0.5, 1.0, 0.95, "exact", 9)
-    marks = [Mark(name, Measure(name, (name,), interval, "score"), name) for name in HOSTILE]
-    marks += [Mark(name, Measure(name, (name,), Missing(name), "score")) for name in HOSTILE]
+    marks = [(name, Measure(name, (name,), value, "score")) for name in HOSTILE for value in (interval, Missing(name))]
     panels = [
-        *(Marks(name, marks, title=name) for name in HOSTILE),
+        *(Marks(name, [(name, None), *marks]) for name in HOSTILE),
         Matrix(SHOWN[0], HOSTILE, HOSTILE, [[0.5] * 6] * 6, [["1.00"] * 6] * 6, "verdicts", "people"),
     ]
     picture = Picture("k", "Scores", "A caption.", panels)
@@ -122,7 +121,7 @@ def test_what_names_hold_is_shown_and_not_obeyed():
 
 
 def test_a_kind_that_a_result_has_not_is_refused_with_those_that_it_has(tmp_path):
-    with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'agreement'"):
+    with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'gold'"):
         direct().plot("items")
     with pytest.raises(InvalidInputError, match=r"no picture 'score'\. Did you mean 'scores'"):
         direct().plot("score")
@@ -139,7 +138,7 @@ def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys)
     assert said.strip() == only(winrates(), "matrix").caption
     assert b"/FontFile2" in (tmp_path / "matrix.pdf").read_bytes()  # TrueType, embedded
     figure = winrates().plot(path=tmp_path / "first.svg")
-    assert figure.caption == only(winrates(), "winrates").caption
+    assert figure.caption == only(winrates(), "scores").caption
     written = (tmp_path / "first.svg").read_text()
     assert ">birch</text>" in written  # texts stay texts
     assert "n = 24 rows" in written

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
-from typing import Literal
+from typing import Final, Literal, get_args
 
-from evenhand.aggregation.verdict import VoteRules, aggregate, average_of, stopped_early
-from evenhand.criteria import Checklist, ChecklistItem, Criterion
-from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+from evenhand.aggregation.verdict import (
+    VoteRules,
+    aggregate,
+    average_of,
+    expected_value,
+    mean_covered_mass,
+    stopped_early,
+)
+from evenhand.criteria import Checklist, ChecklistItem
+from evenhand.votes import UnscoredReason, Verdict, unselected_draws
 
 Answer = Literal["yes", "no", "na"]
 ConfidenceLevel = Literal["no_10", "no_30", "unsure", "yes_70", "yes_90"]
 
-_LEVELS: tuple[tuple[float, ConfidenceLevel], ...] = ((0.2, "no_10"), (0.4, "no_30"), (0.6, "unsure"), (0.8, "yes_70"))
-
-
-def relative_confidence(yes: float, no: float) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)); None if both are 0."""
-    return yes / (yes + no) if yes + no > 0 else None
+CONFIDENT: Final = 0.6
+"""The least confidence of a yes: that of the level ``yes_70``."""
 
 
 def confidence_level(confidence: float) -> ConfidenceLevel:
@@ -30,12 +34,8 @@ def confidence_level(confidence: float) -> ConfidenceLevel:
         >>> confidence_level(0.19), confidence_level(0.2), confidence_level(0.8)
         ('no_10', 'no_30', 'yes_90')
     """
-    return next((level for bound, level in _LEVELS if confidence < bound), "yes_90")
-
-
-def confident_answer(confidence: float) -> Answer:
-    """Return yes at the levels ``yes_70`` and ``yes_90``, else no."""
-    return "yes" if confidence_level(confidence).startswith("yes") else "no"
+    level: ConfidenceLevel = get_args(ConfidenceLevel)[bisect((0.2, 0.4, CONFIDENT, 0.8), confidence)]
+    return level
 
 
 ItemReason = UnscoredReason | Literal["prerequisite", "prerequisite_unanswered"]
@@ -133,8 +133,8 @@ def item_results(
 def _own_result(item: ChecklistItem, verdict: Verdict, rules: VoteRules) -> ItemResult:
     """Return the result of an item on its own question (yes is option 0), without regard to prerequisites.
 
-    A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
-    cover at least ``rules.min_mass``,
+    A yes has to be earned, as in the table of levels: where votes have log-probabilities that cover at least
+    ``rules.min_mass``,
 
     - a vote for yes with P(yes) / (P(yes) + P(no)) below 0.6 counts as a no under the panel's rule, and
     - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
@@ -148,19 +148,43 @@ def _own_result(item: ChecklistItem, verdict: Verdict, rules: VoteRules) -> Item
     log-probabilities (one answer says nothing about how sure it is), and where draws could stop early, whose mean is
     biased by that.
     """
-    votes, earned = verdict.votes, _earned(verdict, rules)
-    weighs = (rules.scoring == "expected" or rules.panel_rule("binary") not in {"any", "unanimous"}) and any(
-        _sureness(vote, rules.min_mass) is not None for vote in votes
-    )
-    scored, stopped = [vote for vote in votes if vote.scored], stopped_early(votes)
-    mean = _mean_verdict(votes, rules) if scored and (weighs or not stopped) else None
-    center = None if mean is None else mean.aggregated_value
-    sure = (0.0, 1.0) if mean is None or center is None else mean.bounds or (center, center)
+    votes, criterion, panel_rule = verdict.votes, item.as_criterion(), rules.panel_rule("binary")
+    values = [option.value for option in criterion.options]
+    known = [
+        expected_value(vote.probabilities, values, min_mass=rules.min_mass)
+        if vote.scored and vote.probabilities is not None
+        else None
+        for vote in votes
+    ]
+    expected = rules.scoring == "expected"  # which counts the probabilities themselves
+    weighs = (expected or panel_rule not in {"any", "unanimous"}) and any(each is not None for each in known)
+    doubted = [
+        vote.selected_index == YES and each is not None and each < CONFIDENT
+        for vote, each in zip(votes, known, strict=True)
+    ]
+    earned = verdict
+    if any(doubted) and not expected:
+        refused = {"selected_index": NO, "selected_label": None, "value": 0.0}
+        heard = zip(votes, doubted, strict=True)
+        earned = rules.aggregate(
+            [vote.model_copy(update=refused) if doubts else vote for vote, doubts in heard], criterion
+        )
+    n_scored, stopped = sum(vote.scored for vote in votes), stopped_early(votes)
+    center, ends = None, (0.0, 1.0)
+    if n_scored and (weighs or not stopped):
+        mean = aggregate(
+            votes,
+            criterion.model_copy(update={"scale": "ordinal"}),  # whose rules average the values: probabilities here
+            "weighted_mean" if panel_rule == "weighted" else "mean",
+            on_position_bias=rules.on_position_bias,
+            min_mass=rules.min_mass,
+        )
+        center = mean.aggregated_value
+        ends = ends if center is None else mean.bounds or (center, center)
 
     def earns(value: float | None, confidence: float | None) -> Answer:
-        if value is None or value <= 0.5:
-            return "no"
-        return confident_answer(confidence) if weighs and confidence is not None else "yes"
+        doubtful = weighs and confidence is not None and confidence < CONFIDENT
+        return "no" if value is None or value <= 0.5 or doubtful else "yes"
 
     answer: Answer | None = None
     if verdict.na:
@@ -169,16 +193,16 @@ def _own_result(item: ChecklistItem, verdict: Verdict, rules: VoteRules) -> Item
         answer = earns(earned.value, center)
     possible: tuple[Answer, Answer] = ("no", "yes") if answer is None else (answer, answer)
     if earned.bounds is not None and not verdict.na:
-        possible = (earns(earned.bounds[0], sure[0]), earns(earned.bounds[1], sure[1]))
+        possible = (earns(earned.bounds[0], ends[0]), earns(earned.bounds[1], ends[1]))
     return ItemResult(
         item=item,
         verdict=verdict,
         answer=answer,
         judged=answer,
-        confidence=None if stopped or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)) else center,
-        covered_mass=verdict_covered_mass(verdict),
+        confidence=None if stopped or (n_scored == 1 and not any(each is not None for each in known)) else center,
+        covered_mass=mean_covered_mass(unselected_draws(votes), criterion),
         possible=possible,
-        possible_confidences=sure,
+        possible_confidences=ends,
     )
 
 
@@ -212,90 +236,18 @@ def met_answers(
     """
     met: dict[str, Answer | None] = {}
     for name in TopologicalSorter({name: prerequisites.get(name, ()) for name in answers}).static_order():
-        found = met if transitive else answers
-        met[name] = _both(answers[name], [found[needed] for needed in prerequisites.get(name, ())])
+        own = answers[name]
+        needed = [(met if transitive else answers)[each] for each in prerequisites.get(name, ())]
+        if own != "na" and (own == "no" or "no" in needed):
+            own = "no"
+        elif own == "yes" and None in needed:
+            own = None
+        met[name] = own
     return {name: met[name] for name in answers}
 
 
-def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
-    if own == "na":
-        return "na"
-    if own == "no" or "no" in needed:
-        return "no"
-    return None if own is None or None in needed else "yes"
-
-
-def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
-    """Return the verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
-    if rules.scoring == "expected":  # which counts the probabilities themselves
-        return verdict
-    doubted = [
-        vote.selected_index == YES
-        and (sure := _sureness(vote, rules.min_mass)) is not None
-        and confident_answer(sure) != "yes"
-        for vote in verdict.votes
-    ]
-    if not any(doubted):
-        return verdict
-    votes = [
-        vote.model_copy(update={"selected_index": NO, "selected_label": None, "value": 0.0}) if doubts else vote
-        for vote, doubts in zip(verdict.votes, doubted, strict=True)
-    ]
-    return rules.aggregate(votes, _asked_of(votes))
-
-
-def _sureness(vote: Vote, min_mass: float) -> float | None:
-    """Return the probability of yes among yes and no of a scored vote; None if its log-probabilities do not tell."""
-    if not vote.scored or vote.probabilities is None or not _is_covered(vote, min_mass):
-        return None
-    return relative_confidence(vote.probabilities[YES], vote.probabilities[NO])
-
-
-def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
-    """Return the votes under the rule that averages values, which are probabilities here."""
-    weighted = rules.panel_rule("binary") == "weighted"
-    return aggregate(
-        votes,
-        _asked_of(votes).model_copy(update={"scale": "ordinal"}),
-        "weighted_mean" if weighted else "mean",
-        on_position_bias=rules.on_position_bias,
-        min_mass=rules.min_mass,
-    )
-
-
-_ITEMS: Mapping[bool, Criterion] = {
-    na: ChecklistItem(question="Is it so?", name="item", na=na).as_criterion() for na in (False, True)
-}
-"""The options of an item, without NA and with it."""
-
 _MET: Mapping[str | None, float] = {"yes": 1.0, "no": 0.0}
 YES, NO = 0, 1
-
-
-def _asked_of(votes: Sequence[Vote]) -> Criterion:
-    """Return the options that an item's votes were on; all items have the same, but for NA."""
-    return _ITEMS[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)]
-
-
-def _is_covered(vote: Vote, min_mass: float) -> bool:
-    mass = _covered_mass(vote)
-    return mass is not None and mass > 0 and mass >= min_mass - 1e-9
-
-
-def _covered_mass(vote: Vote) -> float | None:
-    return None if vote.probabilities is None else vote.probabilities[YES] + vote.probabilities[NO]
-
-
-def verdict_covered_mass(verdict: Verdict) -> float | None:
-    """Compute the mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any.
-
-    Of draws that could stop early, over the first two.
-    """
-    masses = [
-        mass for vote in unselected_draws(verdict.votes) if vote.scored and (mass := _covered_mass(vote)) is not None
-    ]
-    return average_of(masses) if masses else None
-
 
 PrimaryScore = Literal["pass_rate", "weighted_score", "normalized_score"]
 UNGROUPED = "ungrouped"
@@ -409,13 +361,6 @@ def score_items(
     score = score_answers(answers, weights, confidences=confidences, primary=primary)
     stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)
     return replace(score, normalized_score=None) if stopped else score
-
-
-def possible_ends(
-    items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate"
-) -> tuple[ChecklistScore, ChecklistScore]:
-    """Return the scores if every missing answer had been no, and if every one had been yes; see :func:`score_items`."""
-    return score_items(items, primary=primary, end=0), score_items(items, primary=primary, end=1)
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:

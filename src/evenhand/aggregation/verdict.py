@@ -42,7 +42,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +55,18 @@ from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
 
+Weights = Mapping[str, float] | None
+"""Judge -> its weight; None where each vote brings its own."""
+
 TOLERANCE = 1e-9
 """Numbers closer than this are tied; option values, closer than this share of their range."""
 
 UNNAMED_TIE = -1
 """The index of a pairwise tie that no option names."""
+
+TIE_LABEL = "tie"
+
+SEVERITY: Final[tuple[UnscoredReason, ...]] = get_args(UnscoredReason)
 
 
 class Choice(NamedTuple):
@@ -241,6 +248,23 @@ WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
 """The rules that use the judges' weights; all other rules ignore them."""
 
 
+def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Compute the (weighted) mean, independent of the order of the values and never outside their range."""
+    weights = [1.0] * len(values) if weights is None else weights
+    mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+    return min(max(mean, min(values)), max(values))
+
+
+BY_VALUE: Final[Mapping[str, Callable[[Sequence[float], Sequence[float]], float]]] = {
+    "mean": average_of,
+    "weighted_mean": average_of,
+    "median": lambda values, _: statistics.median(values),
+    "min": lambda values, _: min(values),
+    "max": lambda values, _: max(values),
+}
+"""The rules that make a number of the judges' values and weights."""
+
+
 class AggregationWarning(EvenhandWarning):
     """A rule could not be applied as written, and another was applied."""
 
@@ -267,12 +291,7 @@ def check_rule(rule: str | None, scale: Scale) -> str:
         evenhand.errors.UnknownRuleError: 'medain' is not a rule for the scale 'ordinal'. Did you mean 'median'? \
 Accepted: 'mean', 'median', 'weighted_mean', 'mode', 'min', 'max'.
     """
-    accepted = RULES[scale]
-    if rule is None:
-        return accepted[0]
-    if rule not in accepted:
-        raise UnknownRuleError(f"{rule!r} is not a rule for the scale {scale!r}. {did_you_mean(rule, accepted)}")
-    return rule
+    return _accepted(rule, RULES[scale], f"{rule!r} is not a rule for the scale {scale!r}")
 
 
 def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool = True) -> str:
@@ -286,20 +305,18 @@ def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool
         >>> check_on_position_bias(None, "pairwise"), check_on_position_bias(None, "nominal", has_values=False)
         ('tie', 'abstain')
     """
-    accepted = ON_POSITION_BIAS[scale]
-    if not has_values:
-        accepted = tuple(name for name in accepted if name != "average")
-    if policy is None:
-        return accepted[0]
-    if policy not in accepted:
-        why = " whose options have no values" if not has_values else ""
-        raise UnknownRuleError(
-            f"on_position_bias={policy!r} does not fit the scale {scale!r}{why}. {did_you_mean(policy, accepted)}"
-        )
-    return policy
+    accepted = [name for name in ON_POSITION_BIAS[scale] if has_values or name != "average"]
+    why = "" if has_values else " whose options have no values"
+    return _accepted(policy, accepted, f"on_position_bias={policy!r} does not fit the scale {scale!r}{why}")
 
 
-def check_weights(weights: Mapping[str, float] | None) -> None:
+def _accepted(given: str | None, accepted: Sequence[str], refusal: str) -> str:
+    if given is not None and given not in accepted:
+        raise UnknownRuleError(f"{refusal}. {did_you_mean(given, accepted)}")
+    return given or accepted[0]
+
+
+def check_weights(weights: Weights) -> None:
     """Refuse weights of judges that are out of range, whether the rule looks at them or not.
 
     Raises:
@@ -334,25 +351,30 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: in
     if len({ballot.choice for ballot in ballots}) == 1:
         return ballots[0].choice
     if rule not in WEIGHTED_RULES:
-        ballots = [Ballot(ballot.choice, 1.0) for ballot in ballots]
-    if rule in {"mean", "weighted_mean", "median", "min", "max"} and levels.has_values:
-        return _choice_by_value(ballots, rule, levels)
-    chosen, option = {ballot.choice.option for ballot in ballots}, None
-    if rule == "any":
-        option = levels.met if levels.met in chosen else levels.unmet
-    elif rule == "unanimous" and len(chosen) > 1:
-        if levels.scale == "binary":
-            option = levels.unmet
-        elif levels.na_index is not None:
+        ballots = _of_equal_weight(ballots)
+    if rule in BY_VALUE and levels.has_values:
+        values = [levels.value_of(ballot.choice) for ballot in ballots]
+        number = BY_VALUE[rule](values, [ballot.weight for ballot in ballots])
+        takers = [b for b, value in zip(ballots, values, strict=True) if rule not in {"min", "max"} or value == number]
+        return _mean_choice(takers, levels, number)
+    chosen = {ballot.choice.option for ballot in ballots}
+    if levels.scale == "binary" and rule in {"any", "unanimous"}:
+        decides, other = (levels.met, levels.unmet) if rule == "any" else (levels.unmet, levels.met)
+        return _selected(ballots, decides if decides in chosen else other, levels)
+    if rule == "unanimous" and len(chosen) > 1:
+        if levels.na_index is not None:
             return Choice(levels.na_index, None)
-        else:
-            warnings.warn(
-                f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
-                "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
-                AggregationWarning,
-                stacklevel=3,
-            )
-    return most_chosen(ballots, levels) if option is None else _selected(ballots, option, levels)
+        warnings.warn(
+            f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+            "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
+            AggregationWarning,
+            stacklevel=3,
+        )
+    return most_chosen(ballots, levels)
+
+
+def _of_equal_weight(ballots: Sequence[Ballot]) -> list[Ballot]:
+    return [Ballot(ballot.choice, 1.0) for ballot in ballots]
 
 
 def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
@@ -361,25 +383,28 @@ def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     Its number is the mean of the judges that chose it: the option's own value, unless a judge's orders disagreed and
     were averaged, or judges took a side at different grades.
     """
-    groups = [levels.side(levels.value_of(choice)) if levels.pairwise else choice.option for choice, _ in ballots]
-    weights: defaultdict[int, list[float]] = defaultdict(list)
-    for group, ballot in zip(groups, ballots, strict=True):
-        weights[group].append(ballot.weight)
-    totals = {group: math.fsum(parts) for group, parts in weights.items()}
+    groups: defaultdict[int, list[Ballot]] = defaultdict(list)
+    for ballot in ballots:
+        choice = ballot.choice
+        groups[levels.side(levels.value_of(choice)) if levels.pairwise else choice.option].append(ballot)
+    totals = {group: math.fsum(ballot.weight for ballot in own) for group, own in groups.items()}
     most = max(totals.values()) * (1 - TOLERANCE)
     leaders = [group for group, total in totals.items() if total >= most]
     if levels.pairwise and len(leaders) > 1:
         return levels.tie
-    leader = leaders[0] if levels.pairwise else levels.worst(leaders)
-    return _mean_choice([ballot for group, ballot in zip(groups, ballots, strict=True) if group == leader], levels)
+    return _mean_choice(groups[leaders[0] if levels.pairwise else levels.worst(leaders)], levels)
 
 
-def _mean_choice(ballots: Sequence[Ballot], levels: Levels) -> Choice:
-    """Return the option that all ballots chose, else the one nearest to their mean, with that mean."""
-    if len({ballot.choice for ballot in ballots}) == 1:
-        return ballots[0].choice
-    weights = [ballot.weight for ballot in ballots]
-    return _snapped(ballots, average_of([levels.value_of(ballot.choice) for ballot in ballots], weights), levels)
+def _mean_choice(ballots: Sequence[Ballot], levels: Levels, number: float | None = None) -> Choice:
+    """Return the option that all ballots chose, else the one nearest to a number, by default their mean."""
+    choices = {ballot.choice for ballot in ballots}
+    if len(choices) == 1:
+        return choices.pop()
+    if number is None:
+        weights = [ballot.weight for ballot in ballots]
+        number = average_of([levels.value_of(ballot.choice) for ballot in ballots], weights)
+    options = {choice.option for choice in choices}
+    return Choice(options.pop() if len(options) == 1 else levels.snap(number), number)
 
 
 def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
@@ -388,35 +413,9 @@ def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
     return _mean_choice(takers, levels) if takers else levels.choice(index)
 
 
-def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Compute the (weighted) mean, independent of the order of the values and never outside their range."""
-    low, high = min(values), max(values)
-    if weights is None:
-        mean = math.fsum(values) / len(values)
-    else:
-        mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
-    return min(max(mean, low), high)
-
-
-def _choice_by_value(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
-    values = [levels.value_of(ballot.choice) for ballot in ballots]
-    if rule in {"min", "max"}:
-        extreme = min(values) if rule == "min" else max(values)
-        indices = [ballot.choice.option for ballot, value in zip(ballots, values, strict=True) if value == extreme]
-        return Choice(min(indices), extreme)
-    weights = [ballot.weight for ballot in ballots]
-    return _snapped(ballots, statistics.median(values) if rule == "median" else average_of(values, weights), levels)
-
-
-def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
-    """Return the option that all ballots chose, else the one nearest to their value."""
-    chosen = {ballot.choice.option for ballot in ballots}
-    return Choice(chosen.pop() if len(chosen) == 1 else levels.snap(value), value)
-
-
 def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
     """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
-    equal = [Ballot(ballot.choice, 1.0) for ballot in ballots]
+    equal = _of_equal_weight(ballots)
     if levels.pairwise:
         side = levels.side(levels.value_of(choice := most_chosen(equal, levels)))
         won = sum(levels.side(levels.value_of(ballot.choice)) == side for ballot in equal)
@@ -544,7 +543,7 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | No
         choice = collapse_indices([index for _, index in scored], levels)
         numbers = [levels.number(index) for _, index in scored] if levels.has_values else []
     redrawn = len(numbers) > 1 and not stopped_early(votes)
-    return OrderResult(choice, spread=_population_deviation(numbers) if redrawn else None, draws=len(numbers))
+    return OrderResult(choice, spread=statistics.pstdev(numbers) if redrawn else None, draws=len(numbers))
 
 
 def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
@@ -598,11 +597,6 @@ def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
     values = [None if na else value for value, na in zip(levels.values, levels.na, strict=True)]
     expected = expected_value(vote.probabilities, values, min_mass=min_mass)
     return levels.number(index) if expected is None else expected
-
-
-def _population_deviation(values: Sequence[float]) -> float:
-    mean = average_of(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
 PREDICTIVE_PROBABILITY = 0.985
@@ -815,29 +809,6 @@ def draws_left_out(votes: Sequence[Vote]) -> int:
     return max(0, planned * times - len(votes))
 
 
-REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
-    "missing_response",
-    "not_asked",
-    "mock_mode",
-    "offline",
-    "engine_error",
-    "budget",
-    "content_filter",
-    "refusal",
-    "too_long",
-    "truncated",
-    "empty",
-    "abstained",
-    "quoted",
-    "no_match",
-    "ambiguous",
-    "inconsistent",
-    "no_value",
-    "stopped_early",
-)
-"""The order of equally frequent reasons: the one further from an answer comes first."""
-
-
 def most_frequent_reason(reasons: Iterable[UnscoredReason]) -> UnscoredReason:
     """Return the most frequent of at least one reason; the most severe of equally frequent ones.
 
@@ -846,10 +817,7 @@ def most_frequent_reason(reasons: Iterable[UnscoredReason]) -> UnscoredReason:
         ('no_match', 'refusal')
     """
     counts = Counter(reasons)
-    return min(counts, key=lambda reason: (-counts[reason], REASONS_BY_SEVERITY.index(reason)))
-
-
-TIE_LABEL = "tie"
+    return min(counts, key=lambda reason: (-counts[reason], SEVERITY.index(reason)))
 
 
 def aggregate(
@@ -857,15 +825,15 @@ def aggregate(
     criterion: Criterion,
     rule: str | None = None,
     *,
-    weights: Mapping[str, float] | None = None,
+    weights: Weights = None,
     on_position_bias: str | None = None,
     min_mass: float | None = None,
 ) -> Verdict:
     """Collapse all votes on one question to one verdict, from the inside out.
 
     Unscored and NA votes are set aside first. If no vote is left, the verdict is NA when all that answered said NA,
-    and else unscored with the most frequent reason (:data:`REASONS_BY_SEVERITY` decides between equally frequent
-    ones).
+    and else unscored with the most frequent reason (of equally frequent ones the first of
+    :data:`~evenhand.votes.UnscoredReason`).
 
     **samples** of one judge in one order. Ordinal and graded pairwise: the median of the values, snapped to an option.
     Binary and nominal: the mode. Pairwise: the side drawn most often, no single winner being a tie. Under
@@ -946,14 +914,9 @@ def aggregate(
             f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"
         )
     levels = Levels.of(criterion)
-    collapse = partial(
-        _collapse,
-        levels=levels,
-        rule=check_rule(rule, criterion.scale),
-        policy=check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values),
-        weights=weights,
-        min_mass=min_mass,
-    )
+    policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values)
+    checked = check_rule(rule, criterion.scale)
+    collapse = partial(_collapse, levels=levels, rule=checked, policy=policy, weights=weights, min_mass=min_mass)
     verdict = collapse(votes)
     if not levels.has_values or not any(vote.unscored for vote in votes):
         return verdict
@@ -980,13 +943,7 @@ def _filled(votes: Sequence[Vote], levels: Levels, *, best: bool) -> list[Vote]:
 
 
 def _collapse(
-    votes: Sequence[Vote],
-    *,
-    levels: Levels,
-    rule: str,
-    policy: str,
-    weights: Mapping[str, float] | None,
-    min_mass: float | None,
+    votes: Sequence[Vote], levels: Levels, *, rule: str, policy: str, weights: Weights, min_mass: float | None
 ) -> Verdict:
     grid = _grid(votes, levels)
     judge_weights = _judge_weights(grid, weights, rule)
@@ -1010,30 +967,38 @@ def _collapse(
     ballots = [
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
     ]
+    choice: Choice | None = None
     if ballots:
         asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
-        index, number = panel_choice(ballots, rule, levels, asked)
-        unnamed = index == UNNAMED_TIE
-        na = not unnamed and levels.na[index]
-        return Verdict(
-            selected_index=None if unnamed else index,
-            selected_label=TIE_LABEL if unnamed else levels.labels[index],
-            value=0.5 if unnamed else levels.values[index],
-            aggregated_value=number,
-            na=na,
-            agreement=_share(votes, lambda vote: vote.selected_index == index),
-            unscored_reason="no_value" if number is None and not na else None,
-            assessment=_assessment(votes, levels, index, number),
-            **reliability,
-        )
-    if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
-        return _na_verdict(votes, levels, reliability)
-    contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
-    reasons: list[UnscoredReason] = ["inconsistent" for vote in votes if vote.scored and vote.judge_id in contradicting]
-    reasons += [
-        vote.unscored_reason or ("engine_error" if vote.error else "no_match") for vote in votes if vote.unscored
-    ]
-    return Verdict(unscored_reason=most_frequent_reason(reasons), **reliability)
+        choice = panel_choice(ballots, rule, levels, asked)
+    elif not any(result.na for result in counted.values()) or any(result.abstains for result in counted.values()):
+        contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
+        reasons: list[UnscoredReason] = [
+            "inconsistent" for vote in votes if vote.scored and vote.judge_id in contradicting
+        ]
+        reasons += [
+            vote.unscored_reason or ("engine_error" if vote.error else "no_match") for vote in votes if vote.unscored
+        ]
+        return Verdict(unscored_reason=most_frequent_reason(reasons), **reliability)
+    index, number = (levels.na_index, None) if choice is None else choice
+    unnamed = index == UNNAMED_TIE
+    na = choice is None or (not unnamed and levels.na[choice.option])
+
+    def agrees(vote: Vote) -> bool:
+        return is_na(vote, levels) if choice is None else vote.selected_index == index
+
+    counted_votes = [agrees(vote) for vote in unselected_draws(votes) if vote.asked]
+    return Verdict(
+        selected_index=None if unnamed else index,
+        selected_label=TIE_LABEL if unnamed else None if index is None else levels.labels[index],
+        value=0.5 if unnamed else None if index is None or na else levels.values[index],
+        aggregated_value=number,
+        na=na,
+        agreement=sum(counted_votes) / len(counted_votes) if counted_votes else None,
+        unscored_reason="no_value" if number is None and not na else None,
+        assessment=_assessment(votes, agrees, levels, number),
+        **reliability,
+    )
 
 
 _Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
@@ -1054,7 +1019,7 @@ def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
     return grid
 
 
-def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> Mapping[str, float]:
+def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, float]:
     if weights is not None:
         check_weights(weights)
     if rule not in WEIGHTED_RULES:
@@ -1073,49 +1038,27 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
     return found
 
 
-def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: Mapping[str, Any]) -> Verdict:
-    counts = Counter(
-        vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
-    )
-    index = min(counts, key=lambda option: (-counts[option], option)) if counts else levels.na_index
+def _assessment(
+    votes: Sequence[Vote], agrees: Callable[[Vote], bool], levels: Levels, number: float | None
+) -> str | None:
+    """Return the reasons of a vote for the final choice; where none has reasons, of the vote nearest in value.
 
-    def agrees(vote: Vote) -> bool:
-        return is_na(vote, levels) and vote.selected_index in {index, None}
+    Of several the first: in the given order of options before any other, in the first draw.
+    """
 
-    return Verdict(
-        selected_index=index,
-        selected_label=None if index is None else levels.labels[index],
-        na=True,
-        agreement=_share(votes, agrees),
-        assessment=_first_assessment([vote for vote in votes if agrees(vote)]),
-        **reliability,
-    )
+    def distance(vote: Vote) -> float:
+        value = None if vote.selected_index is None else levels.values[vote.selected_index]
+        if agrees(vote):
+            return -1.0
+        return math.inf if value is None or number is None else round(abs(value - number), 9)
 
-
-def _share(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> float | None:
-    """Return the share of those asked who agree; what the budget held back dissents from nothing."""
-    counted = [vote for vote in unselected_draws(votes) if vote.asked]
-    return sum([agrees(vote) for vote in counted]) / len(counted) if counted else None
-
-
-def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float | None) -> str | None:
-    """Return the reasons of a vote for the final choice; where no vote selected it, of the vote nearest in value."""
-    reasoned = [vote for vote in votes if vote.assessment is not None and vote.selected_index is not None]
-    chosen = [vote for vote in reasoned if vote.selected_index == index]
-    if chosen or number is None:
-        return _first_assessment(chosen)
-    valued = [(vote, levels.values[vote.selected_index]) for vote in reasoned if vote.selected_index is not None]
-    distances = [(abs(value - number), vote) for vote, value in valued if value is not None]
-    nearest = min((distance for distance, _ in distances), default=0.0)
-    return _first_assessment([vote for distance, vote in distances if distance <= nearest + levels.tolerance])
-
-
-def _first_assessment(votes: Sequence[Vote]) -> str | None:
-    """Return the reasons given first: in the given order of options before any other, in the first draw."""
     reasoned = [
-        (vote.order, vote.judge_id, vote.sample, vote.assessment) for vote in votes if vote.assessment is not None
+        (distance(vote), vote.order, vote.judge_id, vote.sample, vote.assessment)
+        for vote in votes
+        if vote.assessment is not None
     ]
-    return min(reasoned)[-1] if reasoned else None
+    nearest, *_, assessment = min(reasoned, default=(math.inf, None))
+    return None if nearest == math.inf else assessment
 
 
 class VoteRules(RuleOptions):
@@ -1159,9 +1102,7 @@ class VoteRules(RuleOptions):
                 "give each option a value, or use scoring='selected'"
             )
 
-    def aggregate(
-        self, votes: Sequence[Vote], criterion: Criterion, *, weights: Mapping[str, float] | None = None
-    ) -> Verdict:
+    def aggregate(self, votes: Sequence[Vote], criterion: Criterion, *, weights: Weights = None) -> Verdict:
         """Return the verdict; see :func:`aggregate`."""
         return aggregate(
             votes,

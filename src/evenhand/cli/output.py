@@ -155,15 +155,12 @@ def end(
     finally:
         summary = gates.Summary(result, report)
         printed = write_formats(summary, checks)
-        tables = (result, *([report] if checks.require and report.conditions else []), *written)
         if printed != "table":
             say(gates.WRITERS[printed](summary), saved=saved)
             for line in written:
                 complain(line)
-        elif ("github", None) in checks.formats:
-            say(gates.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
         else:
-            say(*tables, saved=saved)
+            say(result, *([report] if checks.require and report.conditions else []), *written, saved=saved)
     for each in report.failed:
         complain(each)
     return EXIT_CHECK_FAILED if report.failed else 0

@@ -145,9 +145,7 @@ class RescoreRules(RuleOptions):
     na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
     primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
     rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
-    weights: Mapping[str, float] | None = option(
-        None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
-    )
+    weights: Mapping[str, float] | None = option(None, "Of recorded votes: JUDGE=WEIGHT for each.")
 
 
 def rescore(
@@ -307,8 +305,8 @@ def report(
         run: A saved result of any kind: what --out of a verb wrote.
         other: A second run: the page says what changed.
         out: The page (.html), by default report.html in the folder of RUN; or the picture.
-        plot: Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, matrix, items, levels,
-            agreement or gold, as far as the result has it; first is the first of them.
+        plot: Draw one picture for a paper instead, as .svg, .png or .pdf: scores, matrix, items, levels or gold, as
+            far as the result has it; first is the first of them.
         data: The data that were judged, for their texts: by default those of the prompts that were sent.
         gold: The file of labels of people; by default the gold labels that the result holds.
         design: How the labelled rows were chosen: random, by_verdict or probabilities; scores are corrected.

@@ -8,8 +8,8 @@ import evaluate
 from evenhand.data.fields import REFERENCE_FIELDS
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
+from evenhand.metrics.judge_metrics import VoteAggregation
 from evenhand.metrics.metric import JudgeMetric
-from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenhand.metrics import judge_metrics, recorded  # noqa: F401 - unitxt knows a class once its module is imported
+from evenhand.metrics import judge_metrics  # noqa: F401 - unitxt knows a class once its module is imported
 from evenhand.unitxt import criteria_artifacts, engines  # noqa: F401 - as above
 from evenhand.unitxt.loading import register_catalog
 

@@ -1,21 +1,35 @@
-"""The judge metrics: one class per way of judging, with the entries of an instance under unitxt's names."""
+"""The metrics: one class per way of judging, with the names of unitxt's scores, and one of recorded votes."""
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
+from typing import TYPE_CHECKING, Any, Dict, Final, List, Union, cast
 
-from evenhand.aggregation.verdict import aggregate, mean_covered_mass
-from evenhand.criteria import Checklist, Criterion, Rubric
-from evenhand.data.fields import check_label_columns, clustered_level, warn_of_left_out_context
+from evenhand.aggregation.verdict import RULES, aggregate, check_rule, check_weights, mean_covered_mass
+from evenhand.criteria import Checklist, Criterion, Rubric, Scale
+from evenhand.data.cells import (
+    YES_OR_NO,
+    LabelReader,
+    VoteColumn,
+    cast_votes,
+    columns_within,
+    is_text_for_nothing,
+    set_aside,
+    weights_by_judge,
+)
+from evenhand.data.fields import check_label_columns, clustered_level, read_clusters, warn_of_left_out_context
+from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.errors import InvalidCriterionError, InvalidInputError
-from evenhand.judge_reliability.panel_report import report_of_run
+from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
+from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
+    NO_INSTANCES,
     EvenhandMetric,
     JudgedInstance,
     JudgeMetric,
@@ -32,18 +46,13 @@ from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, len
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
+from evenhand.numbers import Missing
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
-from evenhand.results.measures import Measure, names_of, score_entries, scores_of
+from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
-from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
-from evenhand.unitxt.loading import (
-    load_checklist,
-    load_comparison,
-    load_criterion,
-    load_of_rows,
-    load_rubric,
-)
+from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
 from evenhand.votes import Verdict, Vote
 
 logger = logging.getLogger(__name__)
@@ -61,21 +70,8 @@ PROMPT_NAMES: Final[Mapping[str, str]] = MappingProxyType(
 """The stage of a conversation -> the name of its prompt in the results of unitxt's judges."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderView:
-    """The votes on a question in one order.
-
-    Attributes:
-        verdict: On these votes.
-        shown: A vote whose assessment is that of the verdict, or else the first.
-        assessment: That of the verdict, or else of the vote.
-        completion: The reply in which the vote chose its option.
-    """
-
-    verdict: Verdict
-    shown: Vote
-    assessment: Union[str, None]
-    completion: Union[str, None]
+OrderView = tuple[Union[Verdict, None], Union[Vote, None]]
+"""The verdict on the votes in one order, and the vote with its assessment or else the first; None without votes."""
 
 
 def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
@@ -86,28 +82,21 @@ def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
     return list(orders.values())
 
 
-def first_orders(votes: Sequence[Vote], verdict_of: Any) -> List[Union[OrderView, None]]:
-    """Return the views of the given order and of the other one; None for an order in which nothing was asked.
-
-    Args:
-        votes: On one question.
-        verdict_of: Makes a verdict of votes.
-    """
-    views: List[Union[OrderView, None]] = []
+def first_orders(votes: Sequence[Vote], verdict_of: Callable[[Sequence[Vote]], Verdict]) -> List[OrderView]:
+    """Return the views of the given order and of the other one."""
+    views: List[OrderView] = []
     for own in by_order(votes)[:2]:
         verdict = verdict_of(own)
-        vote = next((vote for vote in own if vote.assessment == verdict.assessment), own[0])
-        assessment = vote.assessment if verdict.assessment is None else verdict.assessment
-        views.append(OrderView(verdict, vote, assessment, vote.completion.text if vote.completion else None))
-    return [*views, None, None][:2]
+        views.append((verdict, next((vote for vote in own if vote.assessment == verdict.assessment), own[0])))
+    return [*views, (None, None), (None, None)][:2]
 
 
-def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, str] = PROMPT_NAMES) -> Dict[str, Any]:
+def named_prompts(views: Sequence[OrderView], names: Mapping[str, str] = PROMPT_NAMES) -> Dict[str, Any]:
     """Return the prompts of the given order and of the other one under unitxt's names."""
     return {
         prefix + names[stage]: messages
-        for prefix, view in zip(("", "positional_bias_"), views, strict=True)
-        for stage, messages in (view.shown.prompts.plain() if view and view.shown.prompts is not None else {}).items()
+        for prefix, (_, vote) in zip(("", "positional_bias_"), views, strict=True)
+        for stage, messages in (vote.prompts.plain() if vote and vote.prompts is not None else {}).items()
     }
 
 
@@ -115,22 +104,27 @@ BIASED: Final = {True: False, False: True, None: None}
 """Whether the orders select the same -> whether the order changed the outcome; None if there was only one order."""
 
 
-def check_names(owners: Mapping[str, Iterable[str]], error: type[InvalidInputError]) -> None:
-    """Check that the scores of an instance and of all have different names.
+def check_names(owner: str, names: Iterable[str], suffixes: Iterable[str], reserved: Iterable[str]) -> None:
+    """Check that no two scores have the same name.
 
     Args:
-        owners: What scores belong to -> their names, without the limits of intervals.
-        error: Its class.
+        owner: What the names are of.
+        names: Of criteria or systems, with which the names of their scores begin.
+        suffixes: The ends of the names of their scores.
+        reserved: The names of the other scores.
 
     Raises:
-        InvalidInputError: If two have the same.
+        InvalidCriterionError: If two have the same.
     """
-    taken: Dict[str, str] = {}
-    for owner, names in owners.items():
-        for name in {each + bound for each in names for bound in ("", "_ci_low", "_ci_high")}:
-            if name in taken:
-                raise error(f"{owner} and {taken[name]} would both have a score {name!r}: rename {owner}")
-        taken |= {each + bound: owner for each in names for bound in ("", "_ci_low", "_ci_high")}
+    taken, ends = {f"{name}{bound}" for name in reserved for bound in BOUNDS}, [*suffixes]
+    for name in names:
+        own = [name, *(f"{name}_{end}{bound}" for end in ends for bound in BOUNDS)]
+        if twice := taken.intersection(own):
+            raise InvalidCriterionError(f"two scores would be called {min(twice)!r}: rename the {owner} {name!r}")
+        taken.update(own)
+
+
+BOUNDS: Final = ("", "_ci_low", "_ci_high")
 
 
 class ModeJudge(JudgeMetric):
@@ -158,10 +152,6 @@ class ModeJudge(JudgeMetric):
         """Check every setting that can be checked before there is data; the catalog's entry does not name its mode."""
         super().verify() if self.mode else EvenhandMetric.verify(self)
 
-    def known_criteria(self) -> Sequence[Any]:
-        """Return nothing: the mode does not depend on what is judged."""
-        return ()
-
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
         """Return the mode with its options.
 
@@ -174,9 +164,9 @@ class ModeJudge(JudgeMetric):
         changed = self.options.changed_from_default(*RunOptions.model_fields)
         return kind.from_options(self.mode_options or {}, RunOptions(**changed))
 
-    def freeze(self, criteria: Any) -> Criterion:
+    def freeze(self, given: Any) -> Criterion:
         """Return the criterion, of a comparison where the mode compares."""
-        return load_comparison(criteria) if self.compares else load_criterion(criteria)
+        return load_comparison(given) if self.compares else load_criterion(given)
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Any], Sequence[Union[str, None]]]:
         """Return the criterion of each instance; a mode may need none."""
@@ -226,7 +216,7 @@ class AssessingJudge(JudgeMetric):
             fields = ExampleFields(
                 label=(self.label_fields or {}).get(criterion.name, criterion.name),
                 responses=(str(field) if named else "response",),
-                context=self.given_context_fields() or None,
+                context=context_mapping(self.context_fields) or None,
                 as_index=self.as_index,
             )
             pools[criterion.name] = example_pool(
@@ -245,7 +235,7 @@ class AssessingJudge(JudgeMetric):
             criterion: On which the votes are.
             verdicts: One per instance.
         """
-        report = report_of_run(
+        report = panel_report(
             verdicts,
             criterion,
             judged[0].mode.rules,
@@ -255,6 +245,20 @@ class AssessingJudge(JudgeMetric):
         )
         scores = {} if report is None else report.scores(with_intervals=self.return_confidence_interval)
         return {f"{name}_{each}": value for each, value in scores.items()}
+
+    def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Return the mean score, how far it can be trusted, and the scores of the criteria and judges."""
+        main, shown = judged[0].score_name, self.return_confidence_interval
+        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
+        return {
+            **scores_of(measures, main, with_intervals=shown),
+            **self.part_scores(measures, judged),
+            **score_entries(f"{main}_using_{judged[0].evaluator}", measures.score, with_intervals=shown),
+        }
+
+    @abstractmethod
+    def part_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Return the scores of each criterion and what several judges or draws show."""
 
 
 def verdict_entries(judged: JudgedInstance, criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:
@@ -282,11 +286,11 @@ class DirectJudge(AssessingJudge):
     options.
     """
 
-    def freeze(self, criteria: Any) -> Criterion:
+    def freeze(self, given: Any) -> Criterion:
         """Return the criterion, which has options."""
-        if isinstance(criteria, EvenhandCriterion) and criteria.value.has_values:
-            return criteria.value
-        return load_criterion(criteria)
+        if isinstance(given, EvenhandCriterion) and given.value.has_values:
+            return given.value
+        return load_criterion(given)
 
     def mode_of(self, judged: Sequence[Criterion], panel: Sequence[JudgeEngine] = ()) -> DirectMode:  # noqa: ARG002
         """Return one option for each response."""
@@ -294,41 +298,32 @@ class DirectJudge(AssessingJudge):
         mode.check_rules(judged)
         return mode
 
-    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """Return the scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
-        verdict, main, about = judged.result, judged.score_name, judged.about
+    def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """Return the entries of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
+        verdict, about = judged.result, judged.about
         views = first_orders(verdict.votes, lambda votes: judged.mode.result(about, [votes]))
-        score = number_or_nan(verdict.aggregated_value)
-        results = {f"using_{judged.evaluator}": score, **verdict_entries(judged, about.judged, verdict)}
-        for prefix, view in zip(("", "positional_bias_"), views, strict=True):
-            own = None if view is None else view.verdict
-            results |= {
+        entries = {"score": verdict.aggregated_value, **verdict_entries(judged, about.judged, verdict)}
+        for prefix, (own, vote) in zip(("", "positional_bias_"), views, strict=True):
+            entries |= {
                 f"{prefix}selected_option": own and own.selected_label,
-                f"{prefix}value": None if own is None else own.aggregated_value,
-                f"{prefix}assessment": view and view.assessment,
-                f"{prefix}summary": view and view.shown.summary,
-                f"{prefix}option_selection_completion": view and view.completion,
+                f"{prefix}value": own and own.aggregated_value,
+                f"{prefix}assessment": (own and own.assessment) or (vote and vote.assessment),
+                f"{prefix}summary": vote and vote.summary,
+                f"{prefix}option_selection_completion": vote and vote.completion and vote.completion.text,
             }
-        results |= {
-            "prompts": named_prompts(views) or None,
-            "criteria": judged.criteria_json,
-            "final_option": verdict.selected_label,
-        }
-        return {main: score, **{f"{main}_{name}": value for name, value in results.items()}}
+        entries |= {"prompts": named_prompts(views) or None, "criteria": judged.criteria_json}
+        return {**entries, "final_option": verdict.selected_label}
 
-    def global_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """Return the mean score, measures of its reliability, and what the votes show about the judges."""
-        main = judged[0].score_name
-        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
-        scores = scores_of(measures, main, with_intervals=self.return_confidence_interval)
-        using = Measure(f"{main}_using_{judged[0].evaluator}", (), measures.score, always=True)
-        scores |= score_entries(using.name, using, with_intervals=self.return_confidence_interval)
+    def part_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:  # noqa: ARG002
+        """Return what the votes on each criterion show about the judges."""
+        scores: Dict[str, Any] = {}
         criteria = {each.about.judged.name: each.about.judged for each in judged}
+        if self.samples == 1 and len(judged[0].panel) == 1:
+            return scores
         for name, criterion in criteria.items():
             own = [each for each in judged if each.about.judged.name == name]
-            named = main if len(criteria) == 1 else f"{main}_{score_name_of([name], name)}"
-            if self.samples > 1 or len(judged[0].panel) > 1:
-                scores |= self.panel_scores(own, named, criterion, [each.result for each in own])
+            prefix = judged[0].score_name + (f"_{score_name_of([name], name)}" if len(criteria) > 1 else "")
+            scores |= self.panel_scores(own, prefix, criterion, [each.result for each in own])
         return scores
 
 
@@ -379,6 +374,7 @@ class RubricJudge(AssessingJudge):
     orders: str = "shuffled"
     check_positional_bias: Union[bool, float] = False
     flow: str = "one_step"
+    judges_by = "rubric"
 
     def changed_options(self) -> Dict[str, Any]:
         """Return the order of the options, which ``shuffle_options`` sets."""
@@ -386,74 +382,26 @@ class RubricJudge(AssessingJudge):
         return {**super().changed_options(), "orders": "given" if as_written else self.orders}
 
     def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        if self.criteria is not None or self.criteria_field is not None:
+        """Check every setting that can be checked before there is data, and the names of the scores."""
+        if self.rubric_field is not None and self.examples is not None:
             raise InvalidInputError(
-                "the metric judges a rubric and takes neither criteria nor criteria_field: give rubric, or use "
-                "metrics.evenhand.direct for one criterion"
-            )
-        own = self.rubric_field
-        if own is not None and (self.rubric is not None or self.examples is not None):
-            raise InvalidInputError(
-                f"rubric_field is {own!r} and {'examples is' if self.rubric is None else 'rubric is'} given too: where "
-                "each instance has a rubric of its own, no criterion is that of all; drop one of the two"
+                f"rubric_field is {self.rubric_field!r} and examples is given too: where each instance has a rubric of "
+                "its own, no criterion is that of all; drop one of the two"
             )
         super().verify()
         length_penalty_of(self.length_penalty)
+        if self.rubric is not None:
+            names = [score_name_of([each.name], each.name) for each in self.own_judged().criteria]
+            check_names("criterion", names, OF_CRITERION, OF_RUBRIC)
 
-    def known_criteria(self) -> Sequence[Rubric]:
-        """Return the metric's own rubric, if it has one."""
-        if self.rubric is None:
-            return ()
-        rubric = self.judged_rubric()
-        suffixes = [*names_of(ScoreSummary), *OF_CRITERION]
-        owners: Dict[str, Sequence[str]] = {"the rubric": [*names_of(RubricSummary), *OF_RUBRIC]}
-        for criterion in rubric.criteria:
-            owner, name = f"the criterion {criterion.name!r}", score_name_of([criterion.name], criterion.name)
-            check_names({**owners, owner: [name]}, InvalidCriterionError)
-            owners[owner] = [name, *(f"{name}_{suffix}" for suffix in suffixes)]
-        check_names(owners, InvalidCriterionError)
-        return (rubric,)
-
-    def judged_name(self) -> str:
-        """Return the name of the rubric."""
-        return "" if self.rubric is None else str(self.rubric.name)
-
-    def shown_fields(self) -> List[str]:
-        """Return the task data fields that the judge is shown in addition to the response, for any of the criteria."""
-        if self.rubric is None or self.context_fields is not None:
-            return [*super().shown_fields(), *([self.rubric_field] if self.rubric_field else [])]
-        fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
-        return list(dict.fromkeys(fields))
-
-    def judged_rubric(self, rubric: Maybe[Rubric] = None) -> Rubric:
-        """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy.
-
-        Args:
-            rubric: As it was written; the metric's own if it is None.
-
-        Raises:
-            InvalidInputError: If there is none.
-        """
-        if rubric is None and self.rubric is None:
-            raise InvalidInputError(
-                "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a "
-                "YAML or JSON file, a dict, or a rubric; or rubric_field, the task data field with each instance's own"
-            )
+    def freeze(self, given: Any) -> Rubric:
+        """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
         return rubric_as_judged(
-            load_rubric(self.rubric) if rubric is None else rubric,
+            load_rubric(given),
             auto_na_option=self.auto_na_option,
             na_strategy=self.na_strategy,
             na_partial=self.na_partial,
         )
-
-    def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Rubric], Sequence[None]]:
-        """Return the rubric of each instance: the metric's own, or the one that the instance holds or names."""
-        if self.rubric_field is None:
-            rubrics = [self.judged_rubric()] * len(rows)
-        else:
-            rubrics = load_of_rows(rows, self.rubric_field, "rubric_field", "rubric", self.judged_rubric)
-        return rubrics, [None] * len(rows)
 
     def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
         """Return an option of every criterion for each response."""
@@ -474,17 +422,16 @@ class RubricJudge(AssessingJudge):
             texts = {"": responses[0] if responses else None}
             found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
         for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
-            warn_of_left_out_context(criterion, self.given_context_fields())
+            warn_of_left_out_context(criterion, context_mapping(self.context_fields))
         return found
 
-    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """Return the scores of one instance: the rubric's, and those of each criterion."""
-        main, result = judged.score_name, judged.result
-        score, scored = number_or_nan(result.score), result.unpenalized
+    def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """Return the entries of one instance: the rubric's, and those of each criterion."""
+        result, scored = judged.result, judged.result.unpenalized
         prompts: Dict[str, Any] = {}
         criteria: List[Dict[str, Any]] = []
-        named: Dict[str, Any] = {
-            f"using_{judged.evaluator}": score,
+        entries: Dict[str, Any] = {
+            "score": result.score,
             "raw_score": number_or_nan(result.raw_score),
             "length_penalty": result.length_penalty,
             "unscored_reason": result.unscored_reason,
@@ -494,55 +441,51 @@ class RubricJudge(AssessingJudge):
             "unscored_criteria": list(scored.unscored),
         }
         for criterion, verdict in zip(judged.about.judged.criteria, result.verdicts, strict=True):
-            number, label = number_or_nan(verdict.aggregated_value), verdict.selected_label
+            number = number_or_nan(verdict.aggregated_value)
+            own = {"selected_option": verdict.selected_label, "assessment": verdict.assessment}
             sent = next((dict(vote.prompts) for vote in verdict.votes if vote.prompts), None)
             prompts |= {criterion.name: sent} if sent is not None else {}
             if self.rubric_field is not None:
-                own = {"name": criterion.name, "weight": criterion.weight, "score": number, "selected_option": label}
-                own |= {"unscored_reason": verdict.unscored_reason, "assessment": verdict.assessment}
-                criteria.append(own)
+                about = {"name": criterion.name, "weight": criterion.weight, "score": number}
+                criteria.append({**about, **own, "unscored_reason": verdict.unscored_reason})
                 continue
-            entries = {
-                "selected_option": label,
-                "na": verdict.na or None,
-                "assessment": verdict.assessment,
-                "orders": [list(votes[0].order) for votes in by_order(verdict.votes)] or None,
-                **verdict_entries(judged, criterion, verdict),
-            }
+            orders = [list(votes[0].order) for votes in by_order(verdict.votes)]
+            own |= {"na": verdict.na or None, "orders": orders or None, **verdict_entries(judged, criterion, verdict)}
             name = score_name_of([criterion.name], criterion.name)
-            named |= {name: number, **{f"{name}_{each}": value for each, value in entries.items()}}
-        named |= {"criteria": criteria} if self.rubric_field is not None else {}
-        named["prompts"] = (prompts or None) if self.include_prompts_in_result else None
-        return {main: score, **{f"{main}_{name}": value for name, value in named.items()}}
+            entries |= {name: number, **{f"{name}_{each}": value for each, value in own.items()}}
+        entries |= {"criteria": criteria} if self.rubric_field is not None else {}
+        return {**entries, "prompts": (prompts or None) if self.include_prompts_in_result else None}
 
-    def global_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """Return the mean rubric score, that of each criterion, and how far they can be trusted."""
+    def part_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Return the scores of each criterion, and what its votes show about the judges."""
         main, shown = judged[0].score_name, self.return_confidence_interval
-        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
-        scores: Dict[str, Any] = scores_of(measures, main, with_intervals=shown)
+        scores: Dict[str, Any] = {}
         for place, criterion in enumerate(() if self.rubric_field is not None else judged[0].about.judged.criteria):
             name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
-            found, verdicts = measures.criteria[criterion.name], [each.result.verdicts[place] for each in judged]
-            scores |= scores_of(found, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
+            verdicts = [each.result.verdicts[place] for each in judged]
+            summary = measures.criteria[criterion.name]
+            scores |= scores_of(summary, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
             scores |= self.panel_scores(judged, name, criterion, verdicts)
-        using = Measure(f"{main}_using_{judged[0].evaluator}", (), measures.score, always=True)
-        return {**scores, **score_entries(using.name, using, with_intervals=shown)}
+        return scores
 
-
-OF_RUBRIC: Final = (
-    *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
-    *("run", "votes", "calls_left", "cost_left", "cost_reserved"),
-)
-"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.judgements.RubricSummary`."""
-
-OF_CRITERION: Final = ("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders")
-"""The entries of a criterion that are not measures."""
 
 MEASURED_OF_CRITERION: Final = frozenset(
     {"score", "agreement", "spread", "draw_deviation", "covered_mass", "positional_bias", "parse_rate"}
     | {"num_unscored", "num_na", "unscored_counts", "score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of a criterion that are reported; the usage of calls is the rubric's."""
+
+OF_RUBRIC: Final = (
+    *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
+    *("run", "votes", "calls_left", "cost_left", "cost_reserved", *names_of(RubricSummary, UnscoredCounts)),
+)
+"""The names of a rubric's scores, without those of its criteria."""
+
+OF_CRITERION: Final = (
+    *("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders"),
+    *names_of(ScoreSummary, UnscoredCounts),
+)
+"""The ends of the names of a criterion's scores."""
 
 
 PLAIN: Final = frozenset(
@@ -591,6 +534,7 @@ class ChecklistJudge(ChecklistFields):
     check_positional_bias: Union[bool, float] = False
     options_model = ChecklistOptions
     asks = ""  # the mode checks whether the prompt is for one item or for all of them
+    judges_by = "checklist"
 
     checklist: Any = None
     checklist_field: Maybe[str] = None
@@ -599,54 +543,13 @@ class ChecklistJudge(ChecklistFields):
         """Return nothing: ``mode`` says how a checklist is asked in batches too."""
         return {}
 
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        for name in ("criteria", "criteria_field"):
-            if getattr(self, name) is not None:
-                raise InvalidInputError(
-                    f"a checklist judge has no {name}, and it is {getattr(self, name)!r}: give checklist, or "
-                    "checklist_field for a checklist in each row"
-                )
-        if self.checklist is not None and self.checklist_field is not None:
-            raise InvalidInputError(
-                f"both checklist and checklist_field={self.checklist_field!r} are given: give one of them"
-            )
-        super().verify()
-
-    def judged_name(self) -> str:
-        """Return the name of the checklist; empty if instances have their own."""
-        return "" if self.checklist is None else load_checklist(self.checklist).name
-
-    def shown_fields(self) -> List[str]:
-        """Return the task data fields that are shown, and the one that holds each instance's checklist."""
-        fields = self.given_context_fields()
-        if fields is None and self.checklist is not None:
-            fields = load_checklist(self.checklist).context_fields
-        return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
-
     def mode_of(self, judged: Sequence[Any] = (), panel: Sequence[JudgeEngine] = ()) -> ChecklistMode:  # noqa: ARG002
         """Return how checklists are put to the judges."""
         return ChecklistMode(self.options)
 
-    def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Checklist], Sequence[None]]:
-        """Return one checklist per instance: the metric's own, or the one that the instance holds or names.
-
-        Raises:
-            InvalidInputError: If neither is given, or a row has none.
-            ArtifactError: If an instance names something that is not a checklist.
-        """
-        offered = self.mode_of().offered
-        if self.checklist is not None:
-            checklists = [offered(load_checklist(self.checklist))] * len(rows)
-        elif self.checklist_field is None:
-            raise InvalidInputError(
-                "the metric has neither checklist nor checklist_field: give checklist (a catalog id such as "
-                "checklists.evenhand.summary, a file, or a list of questions), or the task data field that holds each "
-                "instance's own"
-            )
-        else:
-            checklists = load_of_rows(rows, self.checklist_field, "checklist_field", "checklist", offered)
-        return checklists, [None] * len(rows)
+    def freeze(self, given: Any) -> Checklist:
+        """Return the checklist with the items and answers that are offered."""
+        return self.mode_of().offered(load_checklist(given))
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the name of the checklist, if all instances share one that has a name."""
@@ -750,9 +653,9 @@ class PairwiseJudge(JudgeMetric):
     allow_ties: bool = False
     reduction: str = "win_rate"
 
-    def freeze(self, criteria: Any) -> Criterion:
+    def freeze(self, given: Any) -> Criterion:
         """Return the criterion of a comparison, with the options that the scale offers."""
-        return load_comparison(criteria, allow_ties=self.allow_ties, graded=self.scale == "graded")
+        return load_comparison(given, allow_ties=self.allow_ties, graded=self.scale == "graded")
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> WinratesMode:  # noqa: ARG002
         """Return the pairs of the design."""
@@ -769,7 +672,8 @@ class PairwiseJudge(JudgeMetric):
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""
         systems = tuple(judged[0].about.texts)
-        check_system_names(systems)
+        suffixes = [*names_of(SystemSummary, UnscoredCounts), *_system_entries("", (), None, None)]
+        check_names("system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary)))
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -809,31 +713,19 @@ class PairwiseJudge(JudgeMetric):
         return scores
 
 
-def check_system_names(systems: Sequence[str]) -> None:
-    """Check that no two scores would have one name, as they can if systems' names contain one another.
-
-    Raises:
-        InvalidInputError: If two would.
-    """
-    suffixes = [*names_of(SystemSummary), *_system_entries("", (), None, None)]
-    shared = ("criteria", "score", "score_name", "num_of_instances", *names_of(ContestSummary))
-    owners = {f"the system {system!r}": [f"{system}_{suffix}" for suffix in suffixes] for system in systems}
-    check_names({"all systems together": shared, **owners}, InvalidInputError)
-
-
 PAIRWISE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType({**PROMPT_NAMES, "summary": "summary"})
 
 
 def _system_entries(
     system: str,
-    held: Sequence[tuple[Contest, Sequence[Union[OrderView, None]]]],
+    held: Sequence[tuple[Contest, Sequence[OrderView]]],
     rate: Union[float, None],
     rank: Union[int, None],
 ) -> Dict[str, Any]:
     """Return an instance's entries for a system, with one entry per contest."""
     contests = [contest for contest, _ in held]
-    given, other = [[(contest, views[place]) for contest, views in held] for place in (0, 1)]
-    other = other if any(view for _, view in other) else []
+    given, other = [[(contest, *views[place]) for contest, views in held] for place in (0, 1)]
+    other = other if any(vote for *_, vote in other) else []
 
     def unless_none(values: Iterable[Any]) -> List[Any]:
         found = list(values)
@@ -847,18 +739,18 @@ def _system_entries(
     return {
         "contest_results": [None if contest.score is None else contest.winner == system for contest in contests],
         "contest_scores": [contest.score_of(system) for contest in contests],
-        "selections": [view and contest.winner_in(view.verdict) for contest, view in given],
+        "selections": [own and contest.winner_in(own) for contest, own, _ in given],
         "compared_to": opponents,
-        "assessments": [view and view.shown.assessment for _, view in given],
-        "option_selection_outputs": [view and view.completion for _, view in given],
-        "summaries": unless_none(view and view.shown.summary for _, view in given),
+        "assessments": [vote and vote.assessment for *_, vote in given],
+        "option_selection_outputs": [vote and vote.completion and vote.completion.text for *_, vote in given],
+        "summaries": unless_none(vote and vote.summary for *_, vote in given),
         "contest_grades": unless_none(contest.grade_of(system) for contest in contests),
         "unscored_reasons": unless_none(contest.unscored_reason for contest in contests),
         "positional_bias": unless_none(BIASED[contest.verdict.position_consistent] for contest in contests),
         "prompts": {"compared_to": opponents, **sent} if sent else {},
-        "positional_bias_assessments": [view and view.shown.assessment for _, view in other],
-        "positional_bias_summaries": unless_none(view and view.shown.summary for _, view in other),
-        "positional_bias_selection": [view and contest.winner_in(view.verdict) for contest, view in other],
+        "positional_bias_assessments": [vote and vote.assessment for *_, vote in other],
+        "positional_bias_summaries": unless_none(vote and vote.summary for *_, vote in other),
+        "positional_bias_selection": [own and contest.winner_in(own) for contest, own, _ in other],
         "winrate": number_or_nan(rate),
         "llm_as_judge": number_or_nan(rate),
         "ranking": rank,
@@ -896,6 +788,17 @@ class ChoiceMetric(JudgeMetric):
         return found
 
 
+def choices(votes: Sequence[Vote], names: Sequence[str]) -> Dict[str, Any]:
+    """Return the selections, orders, assessments and prompts of votes that choose among candidates."""
+    prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
+    return {
+        "selections": [None if vote.selected_index is None else names[vote.selected_index] for vote in votes],
+        "orders": [[names[index] for index in vote.order] for vote in votes],
+        "assessments": [vote.assessment for vote in votes],
+        "prompts": prompts if any(prompts) else None,
+    }
+
+
 class BestOfJudge(ChoiceMetric):
     """A judge chooses the best of each instance's candidates.
 
@@ -927,17 +830,15 @@ class BestOfJudge(ChoiceMetric):
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the scores of one instance: the selection, those of each order, and each candidate's share."""
         selection, given = judged.result, by_order(judged.result.votes)
-        prompts = [votes[0].prompts and dict(votes[0].prompts) for votes in given]
         shares = dict(zip(selection.names, selection.shares or (), strict=False))
         return {
             "selected_candidate": selection.selected,
             "unscored_reason": selection.unscored_reason,
             "positional_bias": BIASED[selection.position_consistent],
             "agreement": selection.agreement,
+            **choices([votes[0] for votes in given], selection.names),
             "selections": [select(votes, selection.names).selected for votes in given],
-            "orders": [[selection.names[index] for index in votes[0].order] for votes in given],
             "assessments": [[vote.assessment for vote in votes] for votes in given],
-            "prompts": prompts if any(prompts) else None,
             "missing_candidates": list(selection.missing) or None,
             "criteria": judged.criteria_json,
             judged.score_name: math.nan,
@@ -1007,9 +908,8 @@ class GradeScore(ChoiceMetric):
         mode, result, names = judged.mode, judged.result, (*judged.about.names, UNRELATED_OPTION)
         scores: Dict[str, Any] = {}
         for judge in mode.judges:
-            for prefix, cast in zip(("", WITH_UNRELATED), result, strict=False):
-                votes, grade = [vote for vote in cast if vote.judge_id == judge], mode.grade_of(judge, cast)
-                prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
+            for prefix, drawn in zip(("", WITH_UNRELATED), result, strict=False):
+                votes, grade = [vote for vote in drawn if vote.judge_id == judge], mode.grade_of(judge, drawn)
                 found = {
                     "grade_score": number_or_nan(grade.grade_score),
                     "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
@@ -1020,12 +920,7 @@ class GradeScore(ChoiceMetric):
                     "num_answered": grade.answered,
                     "places": list(grade.places),
                     "candidates": list(grade.chosen),
-                    "selections": [
-                        None if vote.selected_index is None else names[vote.selected_index] for vote in votes
-                    ],
-                    "orders": [[names[index] for index in vote.order] for vote in votes],
-                    "assessments": [vote.assessment for vote in votes],
-                    "prompts": prompts if any(prompts) else None,
+                    **choices(votes, names),
                     "unscored_reason": grade.unscored_reason,
                 }
                 scores |= {_with_judge(prefix + name, mode.judges, judge): value for name, value in found.items()}
@@ -1064,3 +959,220 @@ def _with_judge(name: str, judges: Sequence[str], judge: str) -> str:
         return name
     bound = next((each for each in ("_ci_low", "_ci_high") if name.endswith(each)), "")
     return f"{name.removesuffix(bound)}_{judge}{bound}"
+
+
+SCALES = ("binary", "ordinal", "nominal")
+_OF_SCORES = frozenset(
+    {
+        "score",
+        "num_unscored",
+        "num_lone",
+        "num_na",
+        "score_if_unscored_0",
+        "score_if_unscored_1",
+        "num_clusters",
+        "unscored_counts",
+    }
+)
+"""The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedVotes:
+    """The intermediate value of one instance.
+
+    Attributes:
+        score_name: The main score's name in this evaluation.
+        criterion: The criterion.
+        verdict: The verdict with all votes.
+        reference: The option that is right; None if it is not known.
+        cluster: The cluster of the instance; None if instances do not depend on each other.
+    """
+
+    score_name: str
+    criterion: Criterion
+    verdict: Verdict
+    reference: Union[int, None]
+    cluster: Union[str, None] = None
+
+
+class VoteAggregation(EvenhandMetric):
+    """A metric that reduces recorded votes to one verdict per instance, and verdicts to scores, without calls.
+
+    A prediction is the votes on one instance: a list with one per judge, or a dict judge -> vote; each vote is a label,
+    the value of an option, True or False, or None for an abstention, which is missing and no level. References are
+    ground-truth labels or values, where there are any (:mod:`evenhand.data.cells` says how both are read).
+    ``prediction_field`` and ``reference_field`` read them from the task data instead.
+
+    Attributes:
+        scale: ``binary``, ``ordinal`` or ``nominal``; the criterion's must be the same.
+        rule: The panel rule; the scale's default when None.
+        criteria: What was voted on: an artifact, its catalog id, or a frozen criterion. Binary votes are yes (or True,
+            or 1) and no (False, 0) without it.
+        as_index: Votes and references that are numbers are places of options, 0 for the first.
+        judge_weights: For the weighted rules: a list with one weight per judge, or a dict judge -> weight.
+        resamples: Draws for the intervals of alpha and kappa.
+        seed: The seed of the draws.
+    """
+
+    main_score: str = "votes"
+
+    scale: str = "binary"
+    rule: Maybe[str] = None
+    as_index: bool = False
+    judge_weights: Maybe[Union[List[float], Dict[str, float]]] = None
+    resamples: int = 1000
+    seed: int = 0
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there are votes."""
+        super().verify()
+        if self.scale not in SCALES:
+            raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
+        check_rule(self.rule, cast(Scale, self.scale))
+        weights = self.judge_weights
+        if isinstance(weights, list):
+            weights = {f"judge_{place}": weight for place, weight in enumerate(weights)}
+        check_weights(weights)
+        if self.criteria is not None:
+            self.criterion()
+
+    def criterion(self) -> Criterion:
+        """Return the criterion of the votes.
+
+        Raises:
+            InvalidCriterionError: If there is none, or its scale is another one.
+        """
+        if self.criteria is None:
+            if self.scale == "binary":
+                return YES_OR_NO
+            raise InvalidCriterionError(
+                f"{self.scale} votes need criteria, which say what the options are: as in metrics.evenhand.votes."
+                f"{self.scale}.{RULES[cast(Scale, self.scale)][0]}[criteria=criteria.evenhand.direct.relevance]"
+            )
+        criterion = load_criterion(self.criteria)
+        if criterion.scale != self.scale:
+            raise InvalidCriterionError(
+                f"the criterion {criterion.name!r} is {criterion.scale}, and the metric aggregates {self.scale} votes: "
+                f"take metrics.evenhand.votes.{criterion.scale}.{RULES[criterion.scale][0]}, or another criterion"
+            )
+        return criterion
+
+    def judged_name(self) -> str:
+        """Return the name of what was voted on; empty without criteria."""
+        return "" if self.criteria is None else self.criterion().name
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
+        """Aggregate the votes on all instances."""
+        inputs, criterion = list(evaluation_inputs_stream), self.criterion()
+        if not inputs:
+            raise InvalidInputError(NO_INSTANCES)
+        rows = [task_data for _, _, task_data in inputs]
+        clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
+        reader = LabelReader(criterion, as_index=self.as_index)
+        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
+        given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
+        judges = columns_within(VoteColumn("judge", given))
+        weights = weights_by_judge(self.judge_weights, [column.name for column in judges])
+        votes = cast_votes(judges, len(inputs), reader)
+        verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
+        right = _right([references or () for _, references, _ in inputs], reader)
+        return [
+            AggregatedVotes(
+                score_name=name,
+                criterion=criterion,
+                verdict=verdict,
+                reference=reference,
+                cluster=cluster,
+            )
+            for verdict, reference, cluster in zip(verdicts, right, clusters, strict=True)
+        ]
+
+    def instance_scores(self, judged: AggregatedVotes) -> Dict[str, Any]:
+        """Return the scores of one instance."""
+        verdict, main, right = judged.verdict, judged.score_name, judged.reference
+        selected = verdict.selected_index
+        results = {
+            "selected_option": verdict.selected_label,
+            "value": verdict.value,
+            "aggregated_value": verdict.aggregated_value,
+            "agreement": verdict.agreement,
+            "na": verdict.na,
+            "unscored_reason": verdict.unscored_reason,
+            "num_votes": len(verdict.votes),
+            "num_abstentions": sum(vote.unscored_reason == "abstained" for vote in verdict.votes),
+            "reference": None if right is None else judged.criterion.options[right].label,
+            "match": None if right is None or selected is None else selected == right,
+        }
+        named = {f"{main}_{name}": value for name, value in results.items()}
+        return {main: number_or_nan(verdict.aggregated_value), **named}
+
+    def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
+        """Return the global scores: the aggregated score, how far the judges agree, and how often they are right."""
+        main, criterion = intermediates[0].score_name, intermediates[0].criterion
+        summary = summarize_votes(
+            [intermediate.verdict for intermediate in intermediates],
+            criterion,
+            [intermediate.reference for intermediate in intermediates],
+            level=clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval),
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
+        shown = self.return_confidence_interval
+        return {
+            **scores_of(summary.scores, main, with_intervals=shown, only=_OF_SCORES),
+            **score_entries(f"{main}_agreement", summary.scores.agreement, with_intervals=shown),
+            **scores_of(summary, main, with_intervals=shown),
+            **self._comparison_scores(main, summary.comparison),
+            "score_name": main,
+        }
+
+    def _comparison_scores(self, main: str, compared: Union[Comparison, Missing]) -> Dict[str, Any]:
+        """Return the scores from references, in addition to the measures of agreement."""
+        if isinstance(compared, Missing):
+            return {}
+        scores: Dict[str, Any] = {}
+        for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
+            error = measure_at(compared, f"errors.{name}")
+            scores |= score_entries(f"{main}_{short}", error, with_intervals=self.return_confidence_interval)
+        rows = zip(compared.labels, compared.confusion_matrix, strict=True)
+        matrix = {label: dict(zip(compared.labels, counts, strict=True)) for label, counts in rows}
+        return {**scores, f"{main}_confusion_matrix": matrix}
+
+
+def _votes_of(prediction: Any, row: int) -> object:
+    """Return the recorded votes on an instance; None if the prediction is the text that is written for nothing.
+
+    Raises:
+        InvalidInputError: If there is no prediction.
+    """
+    if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
+        raise InvalidInputError(
+            f"instance {row} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
+            "data field that holds them: prediction_field=…"
+        )
+    return None if is_text_for_nothing(prediction) else prediction
+
+
+def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:
+    """Return the option that is right, where one is given.
+
+    Raises:
+        InvalidInputError: If references contradict each other, or one is not an option.
+    """
+    held = [(row, reference) for row, given in enumerate(references) for reference in given]
+    read = reader.read_most(
+        [reference for _, reference in held], lambda place: f"instance {held[place][0]}: the reference is"
+    )
+    set_aside(read)
+    found: List[set[int]] = [set() for _ in references]
+    for (row, _), index in zip(held, read, strict=True):
+        found[row] |= {index} if isinstance(index, int) else set()
+    for row, places in enumerate(found):
+        if len(places) > 1:
+            raise InvalidInputError(
+                f"instance {row} has the references {list(references[row])!r}, which name different options; give the "
+                "one that is right (evenhand.agreement compares judges with several people)"
+            )
+    return [next(iter(places), None) for places in found]

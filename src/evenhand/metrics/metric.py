@@ -15,8 +15,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
+from evenhand.by_name import results_of_run
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
+from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
@@ -31,17 +33,18 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
+from evenhand.data.plain import context_mapping, number_of
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
-from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
+from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
-from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
-from evenhand.results.measures import UnscoredCounts, scores_of
+from evenhand.results.measures import QuestionName, UnscoredCounts, scores_of
 from evenhand.results.notes import LIMITS, Spending
+from evenhand.results.results import Results
 from evenhand.results.saved import line_of
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import UnscoredBounds
@@ -55,7 +58,6 @@ from evenhand.unitxt.bases import (
     MapReduceMetric,
     Maybe,
     fields_class,
-    get_parsed_context,
     group_str,
     text_fields,
     with_numbers,
@@ -69,18 +71,29 @@ from evenhand.unitxt.loading import (
     load_rubric,
     local_entry,
 )
-from evenhand.visible import visible_line
 from evenhand.votes import is_missing
 
 logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
+Gold = tuple[Mapping[str, Any], ...]
+"""The labels of an instance, one row each, as :func:`~evenhand.labels.people.read_gold` reads them."""
+
 
 DOCUMENTS: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
     {"rubric": load_rubric, "checklist": load_checklist}
 )
 """The fields that hold a document -> the loader."""
+
+EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "criteria": "criteria.evenhand.direct.relevance",
+        "rubric": "rubrics.evenhand.summarization",
+        "checklist": "checklists.evenhand.summary",
+    }
+)
+"""The fields that hold what is judged -> a catalog id for them."""
 
 
 class InstanceScores(Dict[str, float]):
@@ -95,18 +108,8 @@ class InstanceScores(Dict[str, float]):
         main: The name of the main score.
     """
 
-    def __init__(self, scores: Dict[str, Any], main: str, alias: str) -> None:
-        """Separate the entries.
-
-        Args:
-            scores: All entries of an instance, including the main score.
-            main: The name of the main score.
-            alias: The name by which unitxt's own code looks for it.
-        """
-        super().__init__({name: value for name, value in scores.items() if isinstance(value, (int, float))})
-        self.setdefault(alias, self[main])
-        self.texts = {name: value for name, value in scores.items() if name not in self}
-        self.main = main
+    texts: Dict[str, Any]
+    main: str
 
 
 if TYPE_CHECKING:
@@ -192,16 +195,14 @@ class EvenhandMetric(IntervalFields):
     def verify(self) -> None:
         """Check the options, and refuse fields of unitxt's metrics that would have no effect here."""
         super().verify()
-        without_effect = {
-            "n_resamples": (self.n_resamples or None, "intervals are not resampled by unitxt; interval='bootstrap' is"),
-            "ci_method": (None if self.ci_method == "BCa" else self.ci_method, "the method of intervals is interval=…"),
-            "ci_scores": (self.ci_scores, "every score has its interval"),
-            "ci_score_names": (self.ci_score_names, "every score has its interval"),
-            "implemented_reductions": (self.implemented_reductions, "scores are reduced to their means"),
-        }
-        for name, (given, why) in without_effect.items():
+        own_bootstrap = None if self.ci_method == "BCa" else self.ci_method
+        refused = {"n_resamples": self.n_resamples or None, "ci_method": own_bootstrap}
+        refused |= {name: getattr(self, name) for name in ("ci_scores", "ci_score_names", "implemented_reductions")}
+        for name, given in refused.items():
             if given is not None:
-                raise InvalidInputError(f"{name} is {given!r}, and {why}: leave {name} out")
+                raise InvalidInputError(
+                    f"{name} is {given!r}, and scores are means with intervals by interval=…: leave {name} out"
+                )
         if set(self.reduction_map or ()) - {"mean"}:
             raise InvalidInputError(
                 f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
@@ -235,14 +236,15 @@ class EvenhandMetric(IntervalFields):
         """Return the entries of one instance, including the main score; None for what is missing."""
 
     def reduce_one(self, intermidate: Any) -> InstanceScores:  # unitxt spells its parameter so
-        """Return the scores of one instance."""
-        return InstanceScores(self.instance_scores(intermidate), intermidate.score_name, self.main_score)
-
-    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
-        """Return the global scores; they bring their own intervals."""
-        if not intermediates:
-            raise InvalidInputError("there are no instances to score: the data set is empty")
-        scores: Dict[str, Any] = self.reduce(intermediates)
+        """Return the scores of one instance, and its votes, unless another score has this name."""
+        entries, main = self.instance_scores(intermidate), intermidate.score_name
+        if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
+            entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
+        numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
+        scores = InstanceScores({self.main_score: entries[main], **numbers})
+        scores.texts = {name: value for name, value in entries.items() if name not in scores}
+        scores.main = main
         return scores
 
     def compute(
@@ -274,24 +276,6 @@ class EvenhandMetric(IntervalFields):
         known = references or [[] for _ in rows]
         inputs = [EvaluationInput(*each) for each in zip(given, known, rows, strict=True)]
         return [{**scores, **scores.texts} for scores in map(self.reduce_one, self.map_stream(inputs))]
-
-    def process(self, stream: Iterable[Dict[str, Any]], stream_name: Maybe[str] = None) -> Iterator[Any]:
-        """Add the scores to the instances; if they replace those of an earlier metric, say so once."""
-        instances = list(stream)
-        before = [instance.get("score") or {"global": {}, "instance": {}} for instance in instances]
-        hidden = [{**instance, "score": {"global": {}, "instance": {}}} for instance in instances]
-        for row, (scored, old) in enumerate(zip(super().process(hidden, stream_name), before, strict=True)):
-            own, shared = scored["score"], {"score", "score_name", "num_of_instances"}
-            replaced = [name for name in own["global"] if name in old["global"] and "_ci_" not in name]
-            replaced = [name for name in replaced if name not in shared]
-            if row == 0 and replaced:
-                logger.warning(
-                    "%s (%s, …) replace those of a metric before: give one of the two metrics a score_prefix, such as "
-                    "score_prefix='second_'",
-                    format_count(len(replaced), "score"),
-                    visible_line(replaced[0]),
-                )
-            yield {**scored, "score": {part: {**old[part], **own[part]} for part in ("global", "instance")}}
 
     def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
         """Add ``score`` and ``score_name``, which repeat the main score."""
@@ -368,6 +352,7 @@ def score_name_of(names: Iterable[str], default: str) -> str:
     return "_".join(only.lower().split(" ")) if only else default
 
 
+NO_INSTANCES = "there are no instances to score: the data set is empty"
 NO_ENGINE = (
     "the metric has no inference_engine, and a judge has no default. Give one in four ways: the name of "
     "a model, as in inference_engine=openai/gpt-4.1-mini, or the address of a server, as in "
@@ -510,6 +495,7 @@ class JudgeMetric(RunFields):
     guidelines: str = ""
 
     options_model = RunOptions
+    judges_by = "criteria"  # the field with what is judged; ``<judges_by>_field`` names a field of the rows
     asks = "assess"  # for what a prompt of the user's own must be
     compares = False  # whether a prediction holds several responses
 
@@ -529,13 +515,23 @@ class JudgeMetric(RunFields):
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
         options_of_labels(self)
-        mode = self.mode_of(self.known_criteria())
+        own, field = getattr(self, self.judges_by), f"{self.judges_by}_field"
+        if self.judges_by in DOCUMENTS and (self.criteria is not None or self.criteria_field is not None):
+            raise InvalidInputError(
+                f"the metric judges by a {self.judges_by}, and has no criteria and no criteria_field: give "
+                f"{self.judges_by}, or {field} for one in each row"
+            )
+        if self.judges_by in DOCUMENTS and own is not None and (named := getattr(self, field)) is not None:
+            raise InvalidInputError(f"both {self.judges_by} and {field}={named!r} are given: give one of them")
+        judged = self.own_judged()
+        mode = self.mode_of(() if judged is None else (judged,))
         if self.asks and self.prompt is not None:
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
-    def known_criteria(self) -> Sequence[Any]:
-        """Return what is judged, as far as it is known before there is data."""
-        return () if self.criteria is None else (self.freeze(self.criteria),)
+    def own_judged(self) -> Any:
+        """Return what all instances are judged by, frozen; None if instances name their own."""
+        given = getattr(self, self.judges_by)
+        return None if given is None else self.freeze(given)
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them.
@@ -584,66 +580,10 @@ class JudgeMetric(RunFields):
             names.append((self.evaluator_name or own).lower() + label)
         return judges, "+".join(dict.fromkeys(names))
 
-    def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: Maybe[int] = None) -> list[Criteria]:
-        """Return one criteria artifact per row of task data: the metric's own, or the one that the row names.
-
-        Args:
-            task_data: The rows.
-            eval_count: The number of rows, as unitxt's judges have it.
-
-        Raises:
-            InvalidInputError: If neither is given.
-            ArtifactError: If a row names something that is not a criterion.
-        """
-        if self.criteria is not None:
-            return [load_criteria_artifact(self.criteria)] * (eval_count or len(task_data))
-        if self.criteria_field is None:
-            raise InvalidInputError(
-                "the metric has neither criteria nor criteria_field: give criteria (a catalog id such as "
-                "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
-                "instance's own"
-            )
-        return load_of_rows(task_data, self.criteria_field, "criteria_field", "criterion")
-
-    def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[str]:
-        """Return the context of each response in one text, as unitxt's judges give it.
-
-        Args:
-            task_data: The rows.
-            criteria: Of each row.
-        """
-        rows = enumerate(zip(task_data, map(load_comparison, criteria), strict=True))
-        shown = [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
-        return [get_parsed_context(context) for context in shown]
-
-    def get_predictions(
-        self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria], predictions: Sequence[Any]
-    ) -> list[Any]:
-        """Return the predictions, or the task data that the criteria name instead, as unitxt's judges give them."""
-        given = predictions or [EmptyPrediction()] * len(task_data)
-        rows = enumerate(zip(given, task_data, criteria, strict=True))
-        return [
-            self.response_of(EvaluationInput(prediction, [], data), own.prediction_field, row)
-            for row, (prediction, data, own) in rows
-        ]
-
-    def clean_results(self, results: Any) -> Any:
-        """Remove None and empty entries from results, at any depth of dicts, as unitxt's judges do."""
-        if isinstance(results, list):
-            return [self.clean_results(each) for each in results]
-        cleaned = {
-            name: self.clean_results(value) if isinstance(value, dict) else value for name, value in results.items()
-        }
-        return {name: value for name, value in cleaned.items() if value is not None and value not in ([], {})}
-
-    def given_context_fields(self) -> Union[dict[str, str], None]:
-        """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
-        return context_mapping(self.context_fields)
-
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
         """Return the context of the response, as ``context_fields`` says."""
         _, references, task_data = given
-        fields = self.given_context_fields()
+        fields = context_mapping(self.context_fields)
         if not fields:
             fields = recipe_context_fields(task_data, judged, with_context=fields is None)
         return context_of(task_data, fields, judged, row, texts_of(references))
@@ -694,16 +634,17 @@ class JudgeMetric(RunFields):
 
     def judged_name(self) -> str:
         """Return the name of what is judged; empty if instances name their own."""
-        return "" if self.criteria is None else load_criteria_artifact(self.criteria).name
+        judged = self.own_judged()
+        return "" if judged is None else str(judged.name)
 
     def shown_fields(self) -> list[str]:
         """Return the task data fields shown in addition to the response, as far as known before the data."""
-        own = self.given_context_fields()
-        if own is not None:
-            return list(own.values())
-        if self.criteria is None:
-            return [self.criteria_field] if self.criteria_field else []
-        return list((context_mapping(load_criteria_artifact(self.criteria).context_fields) or {}).values())
+        fields, judged = context_mapping(self.context_fields), self.own_judged()
+        rows_field = getattr(self, f"{self.judges_by}_field") if judged is None else None
+        if fields is None:
+            parts = [] if judged is None else getattr(judged, "criteria", [judged])
+            fields = {field: field for part in parts for field in part.context_fields.values()}
+        return [*fields.values(), *([rows_field] if rows_field else [])]
 
     @abstractmethod
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
@@ -714,22 +655,40 @@ class JudgeMetric(RunFields):
             panel: The judges; empty while the settings are checked.
         """
 
-    def freeze(self, criteria: Any) -> Criterion:
-        """Return the frozen criterion of an artifact, as the metric judges it."""
-        return load_comparison(criteria)
+    def freeze(self, given: Any) -> Any:
+        """Return the frozen criterion, rubric or checklist, as the metric judges it."""
+        return load_comparison(given)
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Any], Sequence[Union[str, None]]]:
-        """Return each instance's criteria, and the artifact as JSON; each is frozen and written once."""
-        artifacts = self.get_criteria(rows)
+        """Return what each instance is judged by, frozen, and the artifact of a criterion as JSON.
+
+        Raises:
+            InvalidInputError: If neither the metric nor a field of the rows says it.
+            ArtifactError: If a row names something else.
+        """
+        kind, own = self.judges_by, getattr(self, self.judges_by)
+        field = getattr(self, f"{kind}_field")
+        if own is None and field is None:
+            raise InvalidInputError(
+                f"the metric has neither {kind} nor {kind}_field: give {kind} (a catalog id such as {EXAMPLES[kind]}, "
+                "or an artifact), or the task data field that holds each instance's own"
+            )
+        if kind in DOCUMENTS:
+            judged = load_of_rows(rows, field, f"{kind}_field", cast(Any, kind), self.freeze) if own is None else []
+            return judged or [self.freeze(own)] * len(rows), [None] * len(rows)
+        if own is None:
+            artifacts = load_of_rows(rows, field, "criteria_field", "criterion")
+        else:
+            artifacts = [load_criteria_artifact(own)] * len(rows)
         frozen = {id(artifact): (self.freeze(artifact), artifact.to_json()) for artifact in distinct(artifacts)}
-        judged, as_json = zip(*(frozen[id(artifact)] for artifact in artifacts), strict=True)
-        return judged, as_json
+        criteria, as_json = zip(*(frozen[id(artifact)] for artifact in artifacts), strict=True)
+        return criteria, as_json
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Any]) -> Sequence[Subject]:
         """Return the subjects, one per instance."""
         found = [self.subject(row, *about) for row, about in enumerate(zip(inputs, judged, strict=True))]
         for one in distinct(judged) if self.context_fields else ():
-            warn_of_left_out_context(one, self.given_context_fields())
+            warn_of_left_out_context(one, context_mapping(self.context_fields))
         return found
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
@@ -743,6 +702,8 @@ class JudgeMetric(RunFields):
             evaluation_inputs_stream: The instances.
         """
         inputs = list(evaluation_inputs_stream)
+        if not inputs:
+            raise InvalidInputError(NO_INSTANCES)
         instances = [getattr(given, "instance", {}) for given in inputs]
         if self._awaited_groups:
             members = [_identity(instance) for instance in instances if "__idx__" in instance]
@@ -750,7 +711,7 @@ class JudgeMetric(RunFields):
             if group is not None:
                 self._awaited_groups.remove(group)
                 return self._name([group.judged[each] for each in members])
-        judged = self._judge(inputs) if inputs else []
+        judged = self._judge(inputs)
         if any(instance.get("groups") for instance in instances):
             self._awaited_groups += awaited_groups(instances, judged)
         return judged
@@ -804,14 +765,6 @@ class JudgeMetric(RunFields):
         places = {id(each): place for place, each in enumerate(distinct(each.about.judged for each in judged))}
         return [replace(each, score_name=name, place=places[id(each.about.judged)]) for each in judged]
 
-    def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
-        """Return the scores of one instance, and its votes, unless another score has this name."""
-        scores, main = self.instance_scores(intermidate), intermidate.score_name
-        if (name := f"{main}_votes") not in scores:
-            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
-            scores[name] = [{key: line[key] for key in line if key != "instance"} for line in lines]
-        return InstanceScores(scores, main, self.main_score)
-
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""
         first, labels = intermediates[0], options_of_labels(self)
@@ -854,11 +807,16 @@ class JudgeMetric(RunFields):
         }
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """Return the main score, and the record that the mode makes of the instance."""
-        record, main = judged.mode.record(judged.about, judged.result), judged.score_name
-        score = number_or_nan(record.pop("score", None))
-        named = {f"{main}_{name}": value for name, value in record.items()}
+        """Return the main score, and the entries of the instance under its name."""
+        entries, main = self.entries(judged), judged.score_name
+        score = number_or_nan(entries.pop("score", None))
+        named = {f"{main}_{name}": value for name, value in entries.items()}
         return {main: score, f"{main}_using_{judged.evaluator}": score, **named}
+
+    def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """Return the entries of an instance, by default the record of the mode; the main one is called ``score``."""
+        record: Dict[str, Any] = judged.mode.record(judged.about, judged.result)
+        return record
 
     def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return the scores of all instances, including the main one.
@@ -874,3 +832,166 @@ class JudgeMetric(RunFields):
 def distinct(values: Iterable[Value]) -> list[Value]:
     """Return each object once, in the order of first occurrence."""
     return list({id(value): value for value in values}.values())
+
+
+REPORTED = ("corrected", "labels", "labels_saved", "num_labelled")
+"""The measures of a corrected score that a recipe does not yet have."""
+
+
+def options_of_labels(metric: Any) -> Union[GoldOptions, None]:
+    """Return where a metric's labels are, and how the labelled instances were chosen; None if it takes no labels.
+
+    Args:
+        metric: With the fields of :class:`~evenhand.options.GoldOptions`.
+
+    Raises:
+        InvalidInputError: If the design is missing, or is given without labels.
+    """
+    options = GoldOptions(**{name: getattr(metric, name) for name in GoldOptions.model_fields})
+    if options.gold_field is None:
+        for name in ("gold_design", "gold_probability_field"):
+            if (given := getattr(options, name)) is not None:
+                raise InvalidInputError(f"{name} is {given!r}, and gold_field, the field with the labels, is not given")
+        return None
+    if options.gold_design is None:
+        meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
+        raise InvalidInputError(
+            f"gold_field is {options.gold_field!r}, and gold_design is not given: how the labelled instances were "
+            f"chosen cannot be seen in the labels. {meant}"
+        )
+    return options
+
+
+def labels_of(rows: Sequence[Mapping[str, Any]], options: GoldOptions) -> list[Gold]:
+    """Read the labels of each row of task data.
+
+    Raises:
+        InvalidInputError: If a labelled row has no probability although a field for it is named.
+    """
+    found: list[Gold] = []
+    for instance, row in enumerate(rows):
+        given = field_of(row, str(options.gold_field), instance, "gold_field")
+        about: dict[str, Any] = {"instance": instance}
+        if given is None or is_abstention(given):
+            found.append(())
+            continue
+        if (chance := options.gold_probability_field) is not None:
+            about["probability"] = field_of(row, chance, instance, "gold_probability_field")
+            if number_of(about["probability"]) is None:
+                raise InvalidInputError(
+                    f"the field {chance!r} of instance {instance}, which is labelled, is {about['probability']!r}; "
+                    "give the probability with which it was drawn"
+                )
+        found.append(({**about, "label": given},))
+    return found
+
+
+def check_labels(
+    options: GoldOptions,
+    run: Mapping[str, Any],
+    mode: Mode[Any],
+    subjects: Sequence[Subject],
+    gold: Sequence[Gold],
+    *,
+    seed: int,
+) -> None:
+    """Check, before the first call, that the scores can be corrected: with judges that all abstain.
+
+    Args:
+        options: The options for the labels.
+        run: The metric's description of the run.
+        mode: The way of judging.
+        subjects: What is judged.
+        gold: The labels of each subject.
+        seed: Of draws.
+
+    Raises:
+        InvalidInputError: Labels that fit no question, or too few of them, or scores that people cannot give.
+    """
+    if len({id(about.judged) for about in subjects}) > 1:
+        raise InvalidInputError(
+            f"gold_field is {options.gold_field!r}, and the instances are judged by criteria of their own: a "
+            "corrected score is about one; evaluate the instances of one criterion alone"
+        )
+    cells = []
+    for about in subjects:
+        votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in mode.questions(about)]
+        for named, given in mode.cells(about, mode.result(about, votes), 0):
+            cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(given)))
+    _correct(results_of_run(run, cells), gold, options, seed)
+
+
+def corrected_scores(
+    options: GoldOptions,
+    run: Mapping[str, Any],
+    cells: Iterable[Cell],
+    gold: Sequence[Gold],
+    main: str,
+    *,
+    seed: int,
+    with_intervals: bool,
+) -> dict[str, Any]:
+    """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason.
+
+    Args:
+        options: The options for the labels.
+        run: The metric's description of the run.
+        cells: The votes.
+        gold: The labels of each instance.
+        main: The name of the main score.
+        seed: Of draws.
+        with_intervals: Give the limits of intervals too.
+    """
+    results = results_of_run(run, cells)
+    try:
+        found = _correct(results, gold, options, seed)
+    except InvalidInputError as error:  # of a group of instances, which may have no labels; all were checked before
+        logger.warning("%s_corrected is missing: %s", main, error)
+        return {f"{main}_corrected": float("nan"), f"{main}_corrected_notes": [str(error)]}
+    wholes = {each.criterion for each in results.outcomes() if each.part_of is None}
+    entries: dict[str, Any] = {f"{main}_corrected_notes": [*notes_on(found.scores), *found.notes]}
+    for score in found.scores:
+        parts = [*([] if score.criterion in wholes else [score.criterion]), *filter(None, [score.option])]
+        name = f"{score.system}_winrate" if results.kind == "winrates" else main
+        named = "_".join([name, *(part.lower().replace(" ", "_") for part in parts)])
+        entries |= scores_of(score, named, with_intervals=with_intervals, only=REPORTED)
+    return entries
+
+
+def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed: int) -> CorrectedScores:
+    """Correct by the labels of each instance that is still there."""
+    asked: dict[int, list[QuestionName]] = {}
+    for cell in results.cells():
+        name = results.question_name(cell)
+        asked.setdefault(name[0], []).append(name)
+    given = [row for own in gold for row in own if row["instance"] in asked]
+    rows = [label for row in given for label in _rows(row, asked[row["instance"]], results.labelled_by)]
+    return correct(results, rows, design=options.gold_design, seed=seed, label_field="label")
+
+
+def _rows(label: Mapping[str, Any], asked: Sequence[QuestionName], parts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield one label per row: a mapping or list is of several people about one question, or of one about several.
+
+    Args:
+        label: The instance, the content of its field, and the probability, if there is one.
+        asked: The questions about the instance.
+        parts: The columns that distinguish them.
+    """
+    given, several = label["label"], len(asked) > 1
+    if isinstance(given, (list, tuple)) and given and all(isinstance(each, Mapping) for each in given):
+        yield from ({**label, "label": None, **each} for each in given)
+    elif isinstance(given, Mapping):
+        column = parts[-1] if several else "annotator"
+        yield from ({**label, column: str(part), "label": each} for part, each in given.items())
+    elif isinstance(given, (list, tuple)) and several:
+        if len(given) != len(asked):
+            raise InvalidInputError(
+                f"instance {label['instance']} has {len(given)} labels, and was asked {len(asked)} questions: give one "
+                f"for each, or a mapping {parts[-1]} -> label"
+            )
+        for name, each in zip(asked, given, strict=True):
+            yield {**label, **dict(zip(parts, name[1:], strict=True)), "label": each}
+    elif isinstance(given, (list, tuple)):
+        yield from ({**label, "annotator": str(place), "label": each} for place, each in enumerate(given))
+    else:
+        yield dict(label)

@@ -23,13 +23,12 @@ from evenhand.aggregation.checklist_score import (
     PrimaryScore,
     category_pass_rates,
     item_results,
-    possible_ends,
     score_items,
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.differences import (
     best_system,
@@ -128,8 +127,8 @@ class ChecklistResult:
         """Return the result of one verdict per item, in the checklist's order."""
         primary = PRIMARY_SCORES[metric]
         items = item_results(verdicts, checklist, rules=rules)
-        ends = possible_ends(items, primary=primary)
-        return cls(checklist, items, score_items(items, primary=primary), metric, ends)
+        scores, *ends = (score_items(items, primary=primary, end=end) for end in (None, 0, 1))
+        return cls(checklist, items, scores, metric, (ends[0], ends[1]))
 
     @property
     def score(self) -> float | None:
@@ -992,7 +991,7 @@ def item_panels(
         return {}
     asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
     reports = {
-        item.name: report_of_run(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
+        item.name: panel_report(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
         for item, own in asked
     }
     return {name: report for name, report in reports.items() if report is not None}

@@ -349,4 +349,6 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
     for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
         record |= dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
     defined = {each.name: each for each in measures_of(pair) if each.value}
-    return record | {key: value for name, each in defined.items() for key, value in score_entries(name, each).items()}
+    for name, each in defined.items():
+        record |= score_entries(name, each.value)
+    return record

@@ -3,25 +3,21 @@
 A condition is ``NAME[.PART] OP NUMBER``. NAME is a measure under its name in ``results.findings()``; where several
 systems have it, the system stands in brackets: ``relevance[new]``, ``relevance.difference[new, old]``. PART is ``low``
 or ``high``, a limit of its interval, or ``n``. A condition on a measure without a number does not hold, nor does one
-for which too many votes are unscored to tell. A summary is JSON, JUnit XML, Markdown or the output of a step of GitHub
-Actions.
+for which too many votes are unscored to tell. A summary is JSON, JUnit XML or Markdown.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-import os
 import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Self
 from xml.etree import ElementTree as Xml
 
-from evenhand.errors import CheckFailedError, InvalidInputError, UnwritableFileError, did_you_mean
-from evenhand.labels.correct import Corrected, CorrectedScores, correct
+from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
+from evenhand.labels.correct import CorrectedScores, correct
 from evenhand.numbers import (
     Missing,
     format_apart,
@@ -31,7 +27,7 @@ from evenhand.numbers import (
     format_percent_apart,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, UnscoredCounts, as_json, plain
+from evenhand.results.measures import Measure, Outcomes, UnscoredCounts, as_json, or_missing, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -41,10 +37,6 @@ CLOSE: Final = 1e-9
 """Numbers that differ by less are equal: a mean of 0.7 may be off in its last digit."""
 
 LAYOUT: Final = 2
-STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
-MOST_OF_A_STEP: Final = 1_000_000
-"""Bytes: GitHub shows no step summary of more than 1 MiB."""
-
 LONG: Final = frozenset({"ids", "groups", "fingerprint"})
 """Parameters with a value per row."""
 
@@ -196,7 +188,7 @@ def check(
             measure cannot reach.
     """
     parsed = list(map(Condition.parse, conditions))
-    findings, ranges = list(results.findings()), _ranges_of(results)
+    findings: list[Measure] = list(results.findings())
     if any(CORRECTED in each.name for each in parsed):
         if isinstance(results, RunComparison):
             raise InvalidInputError("a comparison of two results has no corrected scores: correct each result")
@@ -207,8 +199,8 @@ def check(
         for finding in findings
         for part in (("", "n") if isinstance(finding.value, (int, float)) else ("", "low", "high", "n"))
     ]
-    resolved = [_resolve(each, measures, ranges) for each in parsed]
-    return CheckReport(tuple(measure.check(each) for measure, each in zip(resolved, parsed, strict=True)))
+    ranges = {} if isinstance(results, RunComparison) else score_ranges(results)
+    return CheckReport(tuple(_resolve(each, measures, ranges).check(each) for each in parsed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,35 +211,17 @@ class NamedMeasure:
     part: str
 
     @property
-    def label(self) -> str:
-        """The full name."""
-        return f"{self.finding.label}.{self.part}".removesuffix(".")
-
-    @property
-    def path(self) -> str:
-        """The name without the systems."""
-        return f"{self.finding.name}.{self.part}".removesuffix(".")
-
-    def range(self, ranges: Ranges) -> tuple[float, float]:
-        """Return the range of the measure, if it is known."""
-        name, kind = self.finding.name.removesuffix(CORRECTED), self.finding.kind
-        if self.part == "n" or kind == "count":
-            return 0, math.inf
-        if kind in {"share", "p_value"}:
-            return 0, 1
-        score, _, last = name.rpartition(".")
-        if name not in ranges and last in {"difference", "change"} and score in ranges:
-            low, high = ranges[score]
-            return low - high, high - low
-        return ranges.get(name, (-math.inf, math.inf))
+    def names(self) -> tuple[str, str]:
+        """The full name, and the name without the systems."""
+        ending = f".{self.part}" if self.part else ""
+        return self.finding.label + ending, self.finding.name + ending
 
     def limits(self) -> tuple[float, float] | Missing:
         """Return the least and the greatest that it may be: the same number, unless unscored votes leave it open."""
         value, bounds = self.finding.value, self.finding.bounds
         if self.part == "n":
-            n = self.finding.n
-            return Missing("it is not counted on how many rows it rests") if n is None else (n, n)
-        if bounds is not None:
+            value = or_missing(self.finding.n, "it is not counted on how many rows it rests")
+        elif bounds is not None:
             low = bounds.interval_low if self.part == "low" else bounds.low
             return low, bounds.interval_high if self.part == "high" else bounds.high
         if isinstance(value, Missing):
@@ -258,101 +232,93 @@ class NamedMeasure:
     def check(self, condition: Condition) -> CheckedCondition:
         """Check a condition on the measure."""
         finding, limits, threshold = self.finding, self.limits(), condition.threshold
-        holds, value = False, None
+        (label, path), holds, value = self.names, False, None
         if isinstance(limits, Missing):
-            found = f"{self.label} has no number: {limits.reason}"
+            found = f"{label} has no number: {limits.reason}"
         elif limits[0] < limits[1]:
             truths = {condition.holds(limit) for limit in limits}
             holds = truths == {True}
-            found = f"{self.label} lies in {format_bounds(*limits)}"
+            found = f"{label} lies in {format_bounds(*limits)}"
             found += ": too many votes are unscored to tell" if len(truths) > 1 else ""
         else:
             value = limits[0]
             holds = condition.holds(value)
             count = self.part == "n" or finding.kind == "count"
             format_value = format_percent_apart if finding.kind == "share" else format_apart
-            found = f"{self.label} is {format_count(value) if count else format_value(value, threshold)}"
+            found = f"{label} is {format_count(value) if count else format_value(value, threshold)}"
         plain = finding.bounds is None and isinstance(finding.value, (int, float, Missing))
         unit = "labels" if finding.name.endswith(CORRECTED) else "n"
         details = [] if plain else [finding.written]
         details += [] if finding.n is None else [f"{unit} {format_count(finding.n)}"]
         details += [] if finding.unscored is None else [str(finding.unscored)]
         found += f" ({'; '.join(details)})" if details else ""
-        about = (self.path, finding.of, value, threshold, finding.n)
-        return CheckedCondition(condition.text, holds, *about, found)
-
-
-def _squeeze(name: str) -> str:
-    """Return a name without spaces, by which names are compared: ``[new,old]`` is ``[new, old]``."""
-    return "".join(name.split())
+        return CheckedCondition(condition.text, holds, path, finding.of, value, threshold, finding.n, found)
 
 
 def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ranges) -> NamedMeasure:
     """Return the measure that a condition names, if it is one, and the number is one that it can reach."""
-    name, where = condition.name, f"the condition {condition.text!r} names"
-    spelled = [each for each in measures if _squeeze(name) in {_squeeze(each.path), _squeeze(each.label)}]
-    found = {(each.label, repr(each.finding.value)): each for each in spelled}
-    whole = {key: each for key, each in found.items() if not each.finding.of}
-    if whole and len({each.finding.kind for each in found.values()}) == 1:
-        found = whole  # of a share of all votes, the parts of the systems need brackets
+
+    def fits(name: str) -> bool:  # spaces do not count: ``[new,old]`` is ``[new, old]``
+        return "".join(name.split()) == "".join(condition.name.split())
+
+    where = f"the condition {condition.text!r} names"
+    whole = [each for each in measures if fits(each.names[0])]
+    fitting = whole or [each for each in measures if fits(each.names[1])]
+    found = [each for place, each in enumerate(fitting) if each not in fitting[:place]]
     if not found:
         ordered = sorted(measures, key=lambda each: each.part != "")
-        names = dict.fromkeys([*(each.label for each in ordered), *(each.path for each in ordered)])
-        raise InvalidInputError(f"{where} {name!r}, and there is no such measure. {did_you_mean(name, names)}")
-    labels = {each.label for each in found.values()}
-    if len(found) > len(labels):
-        raise InvalidInputError(f"{where} {name!r}, as several measures are called: judge under another name")
-    if len(labels) > 1:
-        hint = did_you_mean(name, sorted(labels - {name}))
-        raise InvalidInputError(f"{where} {len(labels)} measures: give the full name of one. {hint}")
-    (measure,) = found.values()
-    low, high = measure.range(ranges)
-    if not low - CLOSE <= condition.threshold <= high + CLOSE:
+        names = dict.fromkeys(each.names[full] for full in (0, 1) for each in ordered)
+        hint = did_you_mean(condition.name, names)
+        raise InvalidInputError(f"{where} {condition.name!r}, and there is no such measure. {hint}")
+    if len(found) > 1:
+        hint = did_you_mean(condition.name, sorted(each.names[0] for each in found))
+        raise InvalidInputError(f"{where} {len(found)} measures: give the full name of one. {hint}")
+    (measure,) = found
+    kind, score = measure.finding.kind, measure.finding.name.removesuffix(CORRECTED)
+    low, high = (0.0, 1.0) if kind in {"share", "p_value"} else ranges.get(score, (-math.inf, math.inf))
+    if measure.part != "n" and not low - CLOSE <= condition.threshold <= high + CLOSE:
         raise InvalidInputError(
-            f"{where} {measure.label}, which lies between {format_number(low)} and {format_number(high)}, and a number "
-            "that it cannot reach: the outcome would always be the same. Give a number in the units of the measure, as "
-            "2 % or 0.02"
+            f"{where} {measure.names[0]}, which lies between {format_number(low)} and {format_number(high)}, and a "
+            "number that it cannot reach: the outcome would always be the same. Give a number in the units of the "
+            "measure, as 2 % or 0.02"
         )
     return measure
 
 
-def _ranges_of(results: Results | RunComparison) -> Ranges:
+def outcomes_of(results: Results) -> tuple[Outcomes, ...]:
+    """Return the scores of each system on each criterion; none for a result without scores."""
+    try:
+        return tuple(results.outcomes())
+    except InvalidInputError:
+        return ()
+
+
+def score_ranges(results: Results) -> Ranges:
     """Return the ranges of the scores of a result."""
-    if isinstance(results, RunComparison):
-        return results.ranges()
-    found: dict[str, tuple[float, float]] = {}
-    if isinstance(results, Results):
-        found |= results.further_ranges
-        for each in results.outcomes() if results.labelled_by else ():
-            name, _ = _winrate(each.criterion, each.system, results)
-            low, high = found.get(name, each.bounds)
-            found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
+    found = dict(results.further_ranges)
+    for each in outcomes_of(results):
+        name = "winrate" if results.kind == "winrates" else each.criterion
+        low, high = found.get(name, each.bounds)
+        found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
     return found
 
 
-def _winrate(name: str, system: str, results: object) -> tuple[str, tuple[str, ...]]:
-    """Return the name of a score among the findings, and whose it is: of a comparison, of one system or of two."""
-    of = (system,) if system else ()
-    if not isinstance(results, Results) or results.labelled_by != ("first", "second"):
-        return name, of
-    other = name.removeprefix("against ")
-    return "winrate", of if other == name else (*of, other)
-
-
-def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Measure]:
+def _corrected_findings(results: Results, scores: CorrectedScores) -> Iterator[Measure]:
     """Yield the scores that people would give, under the names of those of the judge."""
-    for one in scores.scores:
-        name, of = _winrate(_score_name(one), one.system, results)
-        yield Measure(name + CORRECTED, of, one.corrected, "score", one.num_labelled)
-    for two in scores.differences:
-        name = f"{_winrate(_score_name(two), '', results)[0]}.difference{CORRECTED}"
-        back = two.corrected if isinstance(two.corrected, Missing) else two.corrected.subtracted_from(0.0)
-        yield Measure(name, (two.system, str(two.second)), two.corrected, "difference", two.num_labelled)
-        yield Measure(name, (str(two.second), two.system), back, "difference", two.num_labelled)
-
-
-def _score_name(corrected: Corrected) -> str:
-    return corrected.criterion if corrected.option is None else f"{corrected.criterion}.{corrected.option}"
+    for each in (*scores.scores, *scores.differences):
+        name, of = (
+            ".".join(filter(None, (each.criterion, each.option))),
+            tuple(filter(None, (each.system, each.second))),
+        )
+        if each.second is not None:
+            back = each.corrected if isinstance(each.corrected, Missing) else each.corrected.subtracted_from(0.0)
+            for systems, value in ((of, each.corrected), (of[::-1], back)):
+                yield Measure(f"{name}.difference{CORRECTED}", systems, value, "difference", each.num_labelled)
+            continue
+        if results.kind == "winrates":
+            other = name.removeprefix("against ")
+            name, of = "winrate", of if other == name else (*of, other)
+        yield Measure(name + CORRECTED, of, each.corrected, "score", each.num_labelled)
 
 
 @dataclass(frozen=True)
@@ -420,12 +386,6 @@ class Summary:
         conditions = [self.report.to_markdown()] if self.report.conditions else []
         return "\n".join([*conditions, self.results.to_markdown()])
 
-    def annotations(self) -> Iterator[str]:
-        """Yield an error of GitHub Actions per condition that does not hold."""
-        for each in self.report.failed:
-            text = visible_line(str(each)).replace("%", "%25")
-            yield f"::error title=evenhand%3A a condition does not hold::{text}"
-
     @property
     def _unscored(self) -> UnscoredCounts | None:
         return self.results.unscored_counts if isinstance(self.results, Results) else None
@@ -436,46 +396,3 @@ WRITERS: Final[Mapping[str, Callable[[Summary], str]]] = {
     "junit": Summary.to_junit,
     "markdown": Summary.to_markdown,
 }
-FORMATS: Final = (*WRITERS, "github")
-
-
-def check_format(form: str) -> str:
-    """Return a format, if it is one that can be written here.
-
-    Raises:
-        InvalidInputError: If it is not a format, or is github outside a step of GitHub Actions.
-    """
-    if form not in FORMATS:
-        raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, FORMATS)}")
-    if form == "github" and not os.environ.get(STEP_SUMMARY):
-        raise InvalidInputError(
-            f"--format is 'github', and {STEP_SUMMARY} is not set, as it is in a step of GitHub Actions; elsewhere "
-            "give markdown, junit or json"
-        )
-    return form
-
-
-def append_to_step(summary: Summary) -> None:
-    """Append the Markdown to the summary of the step of GitHub Actions; only the conditions, if all is too long.
-
-    Raises:
-        UnwritableFileError: If it cannot be written.
-    """
-    path = Path(os.environ[STEP_SUMMARY])
-    text = summary.to_markdown()
-    try:
-        room = MOST_OF_A_STEP - (path.stat().st_size if path.exists() else 0)
-        if len(text.encode()) > room:
-            text = f"{summary.report.to_markdown()}\nThe tables are longer than a step summary may be.\n"
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
-    except OSError as error:
-        raise UnwritableFileError(
-            f"{STEP_SUMMARY} names {str(path)!r}, which cannot be written ({error.strerror})"
-        ) from error
-
-
-def unheeded(text: str) -> str:
-    """Return a text in which GitHub Actions finds no command."""
-    token = secrets.token_hex(16)
-    return f"::stop-commands::{token}\n{text}\n::{token}::"

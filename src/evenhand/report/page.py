@@ -33,7 +33,7 @@ from evenhand.numbers import (
     format_percent,
     state_p_value,
 )
-from evenhand.report.pictures import pictures_of
+from evenhand.report.pictures import leading_scores, pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Measure
@@ -194,8 +194,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
     given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
     for view in views:
         gold = str(given[view.name]) if view.name in given else None
-        known = gold is not None and view.selected is not None
-        yield replace(view, gold=gold, wrong=view.selected.casefold() != gold.casefold() if known else None)  # type: ignore[union-attr] # known
+        yield replace(view, gold=gold)
 
 
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
@@ -230,7 +229,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
                 sentences.append(_state(change, leads, "change", f" in {what}", results.level))
         yield from sorted(sentences, key=lambda sentence: sentence.startswith("No "))
         return
-    for name, scores in _leading_scores(results).items():
+    for name, scores in leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or each.estimate is not None]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]
         names = [f"{each}.difference" for each in (name, *OTHER_SCALES)]
@@ -265,24 +264,6 @@ def _state(found: Measure, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results) -> dict[str, list[Measure]]:
-    """Return the scores that the other numbers are about, by name; else the first number with an interval."""
-    reported = list(results.reported())
-    named = [each for each in reported if each.name and len(each.of) < 2]
-    found = [one for each in named for one in each.findings() if one.name == each.name]
-    if not named:
-        numbers = [one for each in reported for one in each.findings()]
-        known = [each for each in numbers if each.kind in {"score", "share", "number"} and hasattr(each.value, "low")]
-        first = next((each for each in known if each.of), None)
-        found = [each for each in known if each.kind == "score"]
-        if first is not None:
-            found = [each for each in numbers if each.name == first.name and len(each.of) == len(first.of)]
-    scores: dict[str, list[Measure]] = {}
-    for each in found:
-        scores.setdefault(each.name, []).append(each)
-    return scores
-
-
 def _rank(score: Measure) -> float:
     """Return what scores are sorted by: the highest first, missing ones last."""
     if score.bounds is not None:
@@ -294,7 +275,7 @@ def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
     found: dict[str, dict[str, list[tuple[Measure, str]]]] = {}
     for name, run in runs:
-        for measured, scores in _leading_scores(run).items():
+        for measured, scores in leading_scores(run).items():
             for each in scores:
                 own = found.setdefault(visible_line(measured), {})
                 own.setdefault(visible_line(", ".join(each.of)) or "all", []).append((each, name))
@@ -496,12 +477,12 @@ class _Packer:
         ]
         for label in chain.from_iterable(vote.shown for vote in view.votes):
             self._place("labels", label)  # in the criterion's order, as far as the votes show it
-        flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
+        flags = {"na": view.verdict.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
         held.columns[run] = [
             self._place("labels", view.selected),
             _with_text(view.score),
-            _with_text(view.spread),
-            _with_text(view.agreement, format_percent),
+            _with_text(view.verdict.spread),
+            _with_text(view.verdict.agreement, format_percent),
             sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
             self._place("reasons", view.unscored_reason),
             self._place("labels", view.gold),
@@ -512,31 +493,32 @@ class _Packer:
         self._counts["flipped"] += bool(view.flipped)
         self._counts["labelled"] += view.gold is not None
 
-    def _vote_names(self, vote: VoteView) -> tuple[int | None, ...]:
-        labels, reasons = self._place("labels", vote.selected), self._place("reasons", vote.unscored_reason)
-        return self._place("judges", vote.judge), labels, reasons
+    def _vote_names(self, view: VoteView) -> tuple[int | None, ...]:
+        labels, reasons = self._place("labels", view.selected), self._place("reasons", view.vote.unscored_reason)
+        return self._place("judges", view.vote.judge_id), labels, reasons
 
-    def _vote(self, vote: VoteView, held: _Packed) -> list[Any]:
+    def _vote(self, view: VoteView, held: _Packed) -> list[Any]:
         """Return the judge, label, reason, order, draw, value, NA, texts and the rest of a vote."""
-        reply, read = vote.reply, list[int]()
-        if reply is not None and vote.read_at is not None:  # between which characters, as JavaScript counts them
-            start, end = vote.read_at
+        vote, completion = view.vote, view.vote.completion
+        reply, read = view.reply, list[int]()
+        if reply is not None and view.read_at is not None:  # between which characters, as JavaScript counts them
+            start, end = view.read_at
             before, verdict, after = map(_visible_text, (reply[:start], reply[start:end], reply[end:]))
             reply, read = before + verdict + after, [_utf16_length(before), _utf16_length(before + verdict)]
-        reasoning = None if "reasoning" in self._leave_out else vote.reasoning
-        prompts = {} if "prompts" in self._leave_out else vote.prompts
+        reasoning = None if completion is None or "reasoning" in self._leave_out else completion.reasoning
+        prompts = {} if "prompts" in self._leave_out else view.prompts
         return [
-            *self._vote_names(vote),
-            [visible_line(label) for label in vote.shown],
+            *self._vote_names(view),
+            [visible_line(label) for label in view.shown],
             vote.sample + 1,
             _with_text(vote.value),
             int(vote.na),
-            *(self._text(each, held) for each in (vote.error, vote.reasons, reply, reasoning)),
+            *(self._text(each, held) for each in (vote.error, vote.assessment, reply, reasoning)),
             read,
-            visible_line(vote.how or "none"),
-            visible_line(vote.model or ""),
-            _with_text(vote.cost, format_cost),
-            [[visible_line(label), format_percent(share)] for label, share in vote.probabilities.items()],
+            visible_line(vote.match.kind if vote.match else "none"),
+            visible_line((completion and completion.model) or ""),
+            _with_text(vote.usage.cost, format_cost),
+            [[visible_line(label), format_percent(share)] for label, share in view.probabilities.items()],
             [[visible_line(stage), *self._stage(sent, held)] for stage, sent in prompts.items()],
         ]
 

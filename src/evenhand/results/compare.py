@@ -140,14 +140,6 @@ class RunComparison(PrintedTables):
             ]
         return tuple(found)
 
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        """Name of a score -> between which numbers it lies, in either result."""
-        found: dict[str, tuple[float, float]] = {}
-        for values, group in self.groups.items():
-            low, high = found.get(self._score(values), group.score_range)
-            found[self._score(values)] = min(low, group.score_range[0]), max(high, group.score_range[1])
-        return found
-
     def _score(self, values: Sequence[str]) -> str:
         """Return the header of the scores of a group."""
         return ".".join(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,24 +175,15 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
                 f"{name}_{key}" if name else str(key), entry / total if declared.shares else entry, declared
             )
     elif isinstance(value, Usage):
-        for part, amount in _consumed(value).items():
-            yield Measure(part, (), amount, "money" if part == "cost" else "count")
+        for part in ("calls", "cached", "prompt_tokens", "completion_tokens"):
+            yield Measure("cached_calls" if part == "cached" else part, (), getattr(value, part), "count")
+        if value.cost is not None:
+            yield Measure("cost", (), value.cost, "money")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
             yield dataclasses.replace(inner, name="_".join(filter(None, (name, inner.name))))
     else:
         yield Measure(name, (), value, declared.kind, always=declared.always)
-
-
-def _consumed(usage: Usage) -> dict[str, float]:
-    """Return the consumption of calls as it is reported; the cost only if a price is known."""
-    amounts: dict[str, float] = {
-        "calls": usage.calls,
-        "cached_calls": usage.cached,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
-    return amounts if usage.cost is None else {**amounts, "cost": usage.cost}
 
 
 def scores_of(
@@ -208,37 +199,31 @@ def scores_of(
     """
     scores: dict[str, float] = {}
     for each in measures_of(result, only):
-        scores |= score_entries("_".join(filter(None, (prefix, each.name))), each, with_intervals=with_intervals)
+        name = "_".join(filter(None, (prefix, each.name)))
+        scores |= score_entries(name, each.value, always=each.always, with_intervals=with_intervals)
     return scores
 
 
-def names_of(result: type, prefix: str = "", only: Collection[str] | None = None) -> Iterator[str]:
-    """Yield the names that the scores of a result can have, without a prefix and the limits of intervals.
+def names_of(*results: type) -> list[str]:
+    """Return the names that the scores of results have, without those of results inside and the limits of intervals."""
+    fields = [field for result in results for field in dataclasses.fields(result)]
+    declared = [(field.name, field.metadata[_DECLARED].name) for field in fields if _DECLARED in field.metadata]
+    return [field if name is None else name for field, name in declared]
+
+
+def score_entries(
+    name: str, value: HasLimits | float | Missing, *, always: bool = True, with_intervals: bool = True
+) -> dict[str, float]:
+    """Return one measure under unitxt's names.
 
     Args:
-        result: The class of the result.
-        prefix: The name of the measure that it is the value of.
-        only: The fields that are meant; all by default.
+        name: Its full name.
+        value: Its value.
+        always: Give NaN if it is missing, as unitxt knows no other sign for this; else leave it out.
+        with_intervals: Give the limits of its interval too.
     """
-    hints = get_type_hints(result)
-    for field in dataclasses.fields(result):
-        if (own := field.metadata.get(_DECLARED)) is None or (only is not None and field.name not in only):
-            continue
-        name = "_".join(filter(None, (prefix, field.name if own.name is None else own.name)))
-        kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if isinstance(kind, type)]
-        if Usage in kinds:
-            yield from _consumed(Usage(cost=0.0))
-        for kind in kinds:
-            if is_dataclass(kind) and kind is not Missing and not hasattr(kind, "estimate"):
-                yield from names_of(kind, name, own.only)
-        yield name
-
-
-def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:
-    """Return one measure under unitxt's names; NaN if it is missing, as unitxt knows no other sign for this."""
-    value = shown.value
     if isinstance(value, Missing):
-        return {name: math.nan} if shown.always else {}
+        return {name: math.nan} if always else {}
     if isinstance(value, (int, float)):
         return {name: value}
     limits = {f"{name}_ci_low": value.low, f"{name}_ci_high": value.high} if with_intervals else {}
