@@ -608,7 +608,7 @@ class GradeAnalysis(Analysis):
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=names,
-                judged=names,
+                systems=names,
                 selected=None,
                 score=None,
                 verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
