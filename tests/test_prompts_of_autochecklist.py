@@ -4,8 +4,6 @@ import pytest
 
 import evenhand
 from evenhand.errors import InvalidPromptError
-from evenhand.metrics.judge_metrics import ChecklistJudge
-from evenhand.options import ChecklistOptions
 from evenhand.prompts import check_first_prompt
 from tests.support.judges import ScriptedJudge
 
@@ -45,28 +43,12 @@ def test_what_it_is_not_filled_with_is_refused(text, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("scorer", "options"),
-    [
-        ("batch", ("batch", "pass", False)),
-        ("item", ("item", "pass", True)),
-        ("weighted", ("item", "weighted", False)),
-        ("normalized", ("item", "normalized", False)),
-        ("rlcf", ("item", "weighted", False)),
-        ("rocketeval", ("item", "normalized", False)),
-    ],
-)
-def test_a_scorer_by_its_name(scorer, options):
-    judge = ChecklistJudge(checklist=["?"], inference_engine=ScriptedJudge(lambda _: "Yes"), scorer=scorer)
-    for given in (ChecklistOptions(scorer=scorer), judge.mode_of().options):
-        assert (given.mode, given.primary_metric, given.capture_reasoning) == options
-
-
-def test_the_scores_of_a_scorer():
+def test_the_scores_of_the_scorer_rlcf():
     rows = [{"response": "Roses."}]
     checklist = {
         "questions": [{"question": "Does it rhyme?", "weight": 30}, {"question": "Is it short?", "weight": 10}]
     }
     says = ScriptedJudge(lambda request: "Yes" if "rhyme" in request.question.criterion.description else "No")
-    table = evenhand.checklist(rows, checklist, says, scorer="rlcf", journal=None, progress=False)
+    how = {"mode": "item", "primary_metric": "weighted", "journal": None, "progress": False}
+    table = evenhand.checklist(rows, checklist, says, **how)
     assert table.reports["response"].primary_score.estimate == 0.75  # 30 of 40

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenhand.aggregation.verdict import aggregate, expected_value
+from evenhand.aggregation.verdict import VoteRules, aggregate, expected_value
 from evenhand.criteria import Criterion, Option
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.votes import MISSING_RESPONSE, Vote
@@ -93,7 +93,7 @@ def test_a_panel_of_24_people_of_whom_three_read_each_dialogue():
         verdicts.append(aggregate(votes, GRADES) if votes else MISSING_RESPONSE)
         cells.append(given)
     table = pd.DataFrame(cells)
-    report = panel_report(verdicts, GRADES, resamples=1)
+    report = panel_report(verdicts, GRADES, VoteRules(), samples=1, resamples=1)
     assert (report.num_instances, len(report.judges), len(report.kappas)) == (225, 24, 24 * 23 / 2)
     assert report.num_votes == table.notna().to_numpy().sum()
     expected = krippendorff.alpha(table.to_numpy().T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4])
@@ -159,7 +159,7 @@ def test_the_draws_of_a_real_judge_agree_as_often_as_counting_says():
             for place, score in enumerate(row["full"][0])
         ]
         verdicts.append(aggregate(votes, SCORES))
-    report = panel_report(verdicts, SCORES, samples=8)
+    report = panel_report(verdicts, SCORES, VoteRules(), samples=8)
     (judge,) = report.judges
     assert judge.same_option.estimate == pytest.approx(equal / pairs)
-    assert (report.num_left_out, judge.first_two) == (0, False)
+    assert report.num_left_out == 0

@@ -49,8 +49,6 @@ def test_a_judge_that_always_takes_the_first_place():
         assert result.replies.unscored_counts.votes == 6 * questions
         # Six clusters that all point one way: 2 / 2^6.
         assert result.position.p_value == pytest.approx(2 / 64)
-    assert compared.grade_score.estimate == 0.0
-    assert [each.flip_rate.estimate for each in assessed.flips.values()] == [1.0, 1.0]
     said = {finding.measure: finding.text for finding in found.findings("better")}
     assert said["inconsistent towards the first"].startswith("100 % [")
     assert "what is shown first gains" in said["inconsistent towards the first"]
@@ -107,7 +105,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
         ),
         ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
-        ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
+        ({"gold_fields": {"better": "cited"}}, "the gold label in 'cited' is 'Yes'"),
         ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),

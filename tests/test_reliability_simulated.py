@@ -10,7 +10,7 @@ from tests.judge_reliability.simulation import CRITERION, KINDS, LABELS, Simulat
 
 QUIET = {"progress": False, "journal": None, "include_prompts_in_result": False, "flow": "one_step", "max_reasks": 0}
 CERTAIN = 0.999
-"""Twelve measures in seven settings: at this level all of them hold the truth with a probability of 92 % or more."""
+"""Eleven measures in seven settings: at this level all of them hold the truth with a probability of 92 % or more."""
 
 
 def rows_of(number):

@@ -94,9 +94,9 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(name, f
     ("written", "message"),
     [
         ({"sampels": 3}, "run.yaml: sampels is not an option. Did you mean 'samples'?"),
-        ({"samples": "many"}, "run.yaml: samples is 'many'; give a whole number of at least 1"),
+        ({"samples": "many"}, "run.yaml: samples is 'many'; it should be a valid integer"),
         ({"orders": "bth"}, "run.yaml: orders is 'bth'. Did you mean 'both'?"),
-        ({"check_positional_bias": 2}, "check_positional_bias is 2; give True, False, or a share"),
+        ({"check_positional_bias": 2}, "check_positional_bias is 2; it should be a valid boolean, or less than"),
         ({"job": "jugde"}, "run.yaml: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
         ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),

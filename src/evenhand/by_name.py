@@ -83,7 +83,7 @@ def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
         InvalidInputError: An option that does not exist, or a value that is not accepted.
     """
     run, arguments = FUNCTIONS[name]
-    return FunctionCall(name, run, arguments.of_call(given, ("data",)))
+    return FunctionCall(name, run, arguments(**given))
 
 
 def record_of(name: str, data: object, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,16 +68,16 @@ class _Limits(TypedDict, total=False):
     progress: bool
 
 class _RunOptions(_Grid, _RuleOptions, _Limits, _IntervalOptions, _GroupOptions, total=False):
-    model: str | None
-    batch: bool | None
-    data_classification: str | Sequence[str] | None
-    judge_weights: Sequence[float] | None
-    journal: str | Path | None
     flow: Literal["two_step", "one_step", "verdict_only"]
     max_reasks: int
     generate_summaries: bool
     include_prompts_in_result: bool
     prompt: str | None
+    model: str | None
+    batch: bool | None
+    data_classification: str | Sequence[str] | None
+    judge_weights: Sequence[float] | None
+    journal: str | Path | None
 
 class _RunArguments(_AskingArguments, _StreamOptions, _RunOptions, total=False): ...
 
@@ -89,40 +89,31 @@ class _VoteFields(TypedDict, total=False):
     second_field: str | None
     swapped_field: str | None
     item_field: str | None
-    order_field: str | None
 
 class _VoteArguments(_VoteFields, total=False):
     votes: object
 
 class _ChecklistArguments(_RunArguments, _VoteArguments, total=False):
-    response_fields: str | Sequence[str]
-    checklist_field: str | None
-    gold_fields: str | Mapping[str, str] | None
-    guidelines: str
     mode: Literal["batch", "item"]
     primary_metric: Literal["pass", "weighted", "normalized"]
     capture_reasoning: bool
     use_logprobs: bool | None
     allow_na: bool | None
-    shuffle_items: bool
-    scorer: Literal["batch", "item", "weighted", "normalized", "rlcf", "rocketeval"] | None
+    response_fields: str | Sequence[str]
+    checklist_field: str | None
+    gold_fields: str | Mapping[str, str] | None
+    guidelines: str
 
-class _GradeScoresArguments(_RunArguments, _VoteArguments, total=False):
+class _GradeScoresArguments(_RunArguments, total=False):
     response_fields: str | Sequence[str] | None
-    systems: Sequence[str] | None
     prompts: str | Sequence[str]
     unrelated_option: bool
 
-class _ExampleOptions(TypedDict, total=False):
+class _JudgeArguments(_RunArguments, total=False):
     examples: object
     num_examples: int | None
     label_fields: Mapping[str, str] | None
     as_index: bool
-
-class _JudgeArguments(_RunArguments, _ExampleOptions, total=False):
-    response_fields: str | Sequence[str]
-    gold_fields: str | Mapping[str, str] | None
-    rubric_field: str | None
     guidelines: str
     shuffle_options: bool | None
     auto_na_option: bool | None
@@ -130,19 +121,24 @@ class _JudgeArguments(_RunArguments, _ExampleOptions, total=False):
     na_strategy: str | None
     na_partial: float | None
     length_penalty: object
+    response_fields: str | Sequence[str]
+    gold_fields: str | Mapping[str, str] | None
+    rubric_field: str | None
 
 class _ReadRepliesArguments(_VerdictArguments, total=False):
     swapped_field: str | None
     finish_reason_field: str | None
     pattern: str | None
 
-class _ReliabilityArguments(_AskingArguments, _VoteArguments, _RunOptions, total=False):
+class _ContestOptions(_RunOptions, total=False):
+    allow_ties: bool
+    scale: Literal["choice", "graded"]
+
+class _ReliabilityArguments(_AskingArguments, _VoteArguments, _ContestOptions, total=False):
     response_fields: str | Sequence[str] | None
     systems: Sequence[str] | None
     gold_fields: str | Mapping[str, str] | None
     as_index: bool
-    allow_ties: bool
-    scale: str
     confidences: bool
     prompts: str | Sequence[str] | None
     unrelated_option: bool
@@ -155,15 +151,14 @@ class _RunModeArguments(_RunArguments, total=False):
     guidelines: str
 
 class _WinratesArguments(_RunArguments, _VoteArguments, total=False):
-    response_fields: str | Sequence[str] | None
-    systems: Sequence[str] | None
-    gold_fields: str | None
-    stop: Literal["decided"] | None
-    alpha: float | None
     allow_ties: bool
     scale: Literal["choice", "graded"]
     design: str
     reduction: Literal["win_rate", "weighted_win_rate"]
+    response_fields: str | Sequence[str] | None
+    systems: Sequence[str] | None
+    gold_fields: str | None
+    stop: Literal["decided"] | None
 
 def aggregate_votes(
     data: object,

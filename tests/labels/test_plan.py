@@ -106,7 +106,7 @@ def test_winrates_are_planned_from_contests() -> None:
     [
         ({"half_width": 2.5}, "half_width is 2.5; give less than the range, 1"),
         ({"rows": 50, "labels": 20}, "nothing says how far the judge agrees with people"),
-        ({"rows": 50, "judge_correlation": 1.5}, "judge_correlation is 1.5; give a number above 0 and below 1"),
+        ({"rows": 50, "judge_correlation": 1.5}, "judge_correlation is 1.5; it should be less than 1"),
         ({"rows": 50, "gold": "labels.csv"}, "gold is for the rows of a pilot"),
         ({"rows": 50, "pilot": "run.parquet"}, "pilot is a str"),
         ({"difference": 0.1, "systems": 1}, "difference is 0.1, and there is one system"),

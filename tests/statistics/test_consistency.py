@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.statistics.agreement import cohen_kappa
-from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, option_flips, position_bias
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, position_bias
 from tests.support.shared import shared_path
 
 TIE = 2
@@ -100,15 +100,6 @@ def test_the_published_logs_of_the_position_bias_study_recompute_by_their_rule_a
     # Of the 72 logs, 57 have their verdicts in the recorded data.
     assert compared == 57
     assert 0 < lone < compared
-
-
-def test_option_flips_by_hand():
-    # 0 twice, 0 and 1, 1 and 0, 1 twice, 2 and 1; a lone 2, nothing, and one not asked twice.
-    rows = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, -1], [-1, -1], [0, -2]]
-    zero, one, two, three = option_flips(rows, 4)
-    assert [flips.n_selected for flips in (zero, one, two)] == [3, 4, 1]
-    assert [flips.flip_rate.estimate for flips in (zero, one, two)] == pytest.approx([2 / 3, 3 / 4, 1])
-    assert (three.n_selected, three.flip_rate) == (0, None)
 
 
 PAIRS = st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), min_size=1, max_size=25)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evenhand.statistics.contests import Contests, cycle_rate, win_rate_intervals, win_rates
+from evenhand.statistics.contests import Contests, win_rate_intervals, win_rates
 from evenhand.statistics.strengths import fit_strengths
 
 
@@ -34,12 +34,3 @@ def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     own, rate = fit_strengths(contests, ties="half").strengths[0], win_rates(contests)[0].win_rate
     shares = expit([2 * own.low, 2 * own.estimate, 2 * own.high])
     assert (rate.low, rate.estimate, rate.high) == pytest.approx(shares, abs=1e-6)
-
-
-def test_a_tie_breaks_a_circle_and_an_unscored_contest_the_triple():
-    circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[0, 0, 0])
-    assert (cycle_rate(circle).cyclic, cycle_rate(circle).triples) == (1, 1)
-    tied = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 0.5], cluster=[0, 0, 0])
-    assert (cycle_rate(tied).cyclic, cycle_rate(tied).triples) == (0, 1)
-    gap = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, np.nan], cluster=[0, 0, 0])
-    assert (cycle_rate(gap).triples, cycle_rate(gap).prompt_rate) == (0, None)

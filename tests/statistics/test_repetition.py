@@ -6,12 +6,10 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
-    greatest_unseen_share,
     repetition_stability,
 )
 from evenhand.statistics.intervals import IntervalLevel
@@ -53,11 +51,3 @@ def test_real_judges_by_the_published_rule_and_ours():
         if not (table == UNSCORED).any():
             assert found.mode_share.estimate == pytest.approx(published, abs=1e-9)
         assert found.mode_share.low < found.mode_share.estimate < found.mode_share.high
-
-
-class TestGreatestUnseenShare:
-    @pytest.mark.parametrize("draws", [1, 2, 3, 5, 20])
-    @pytest.mark.parametrize("level", [0.8, 0.95])
-    def test_it_is_the_one_sided_exact_limit_of_no_success(self, draws, level):
-        limit = stats.binomtest(0, draws, alternative="less").proportion_ci(level, "exact").high
-        assert greatest_unseen_share(draws, level=level) == pytest.approx(limit)

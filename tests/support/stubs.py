@@ -61,7 +61,9 @@ def keywords(model: type[Options], left_out: set[str], written: dict[str, str]) 
         if fields and not fields & known:  # a type checker accepts no key from two bases
             known |= keywords(base, left_out, written)
             bases.append(f"_{base.__name__}")
-    lines = [f"    {name}: {kind_of(info.annotation)}" for name, info in model.keywords().items() if name not in known]
+    lines = [
+        f"    {name}: {kind_of(info.annotation)}" for name, info in model.model_fields.items() if name not in known
+    ]
     head = f"class _{model.__name__}({', '.join(bases or ['TypedDict'])}, total=False):"
     written[model.__name__] = "\n".join([head, *lines] if lines else [f"{head} ..."])
     return known | {*model.model_fields}

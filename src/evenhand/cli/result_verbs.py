@@ -145,9 +145,7 @@ class RescoreRules(RuleOptions):
     na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
     primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
     rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
-    weights: Mapping[str, float] | None = option(
-        None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
-    )
+    weights: Mapping[str, float] | None = option(None, "Of recorded votes: JUDGE=WEIGHT for each.")
 
 
 def rescore(

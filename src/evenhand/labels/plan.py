@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -197,7 +196,7 @@ def plan(pilot: Results | None = None, *, gold: object = None, **options: Any) -
     >>> plan(half_width=0.05).lines["half_width"].rows
     385
     """
-    asked = PlanOptions.of_call(options, signature(plan).parameters)
+    asked = PlanOptions(**options)
     if pilot is not None and not isinstance(pilot, Results):
         raise InvalidInputError(f"pilot is a {type(pilot).__name__}; give a result, or evenhand.open(path)")
     if pilot is None and gold is not None:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, TypeVar, Unpack
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.numbers import format_level
@@ -185,7 +184,7 @@ class ModeAnalysis(Analysis):
                 criterion=self._name if criterion is None else criterion.name,
                 question="" if criterion is None else criterion.description,
                 options=given or (() if criterion is None else criterion.labels),
-                judged=given or ((cell.about["system"],) if cell.about["system"] else names),
+                systems=given or ((cell.about["system"],) if cell.about["system"] else names),
                 selected=verdict.selected_label if picked is None or picked >= len(given) else given[picked],
                 score=None if compares else verdict.aggregated_value,
                 verdict=verdict,
@@ -213,9 +212,7 @@ class ModeAnalysis(Analysis):
         notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            drawn = any(getattr(each, "spread", None) for each in self.measures.values())
-            caution = spread_caution(self.parameters["grid"]["samples"]) if drawn else None
-            return (replace(own, notes=(*own.notes, *([caution] if caution else []), *notes)),)
+            return (replace(own, notes=(*own.notes, *notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]

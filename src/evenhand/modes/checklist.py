@@ -28,7 +28,7 @@ from evenhand.aggregation.checklist_score import (
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.differences import (
     best_system,
@@ -991,7 +991,7 @@ def item_panels(
         return {}
     asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
     reports = {
-        item.name: report_of_run(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
+        item.name: panel_report(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
         for item, own in asked
     }
     return {name: report for name, report in reports.items() if report is not None}

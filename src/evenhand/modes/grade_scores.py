@@ -39,10 +39,9 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, measure, measures_table, or_missing
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
+from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
-    GradeScoreChance,
     Interval,
     Uniformity,
     grade_score_chance,
@@ -76,7 +75,7 @@ class InstanceGrade:
         chosen: The number of votes for each candidate, in their own order.
         places: The number of votes for each place, the first one first.
         unscored_reason: Why there is no score: the most frequent reason of the votes.
-        chances: The score of a random judge for each draw that has a score.
+        chances: The mean score of a random judge, for each draw that has a score.
     """
 
     n_options: int
@@ -89,7 +88,7 @@ class InstanceGrade:
     chosen: tuple[int, ...]
     places: tuple[int, ...]
     unscored_reason: UnscoredReason | None
-    chances: tuple[GradeScoreChance, ...]
+    chances: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,6 @@ class Grading(ReplyMeasures):
         num_unscored: Instances without a score.
         num_missing_response: Instances with fewer than two candidates that had a text, so that nothing was asked.
         histograms: One histogram per number of candidates shown, the least number first.
-        chances: The score of a random judge, for each number of candidates and of answers that was scored.
         instances: One entry per instance, in order.
         level: The level of the intervals, which are over instances.
     """
@@ -158,7 +156,6 @@ class Grading(ReplyMeasures):
     num_unscored: int = measure("count")
     num_missing_response: int = measure("count")
     histograms: tuple[ChoiceHistograms, ...]
-    chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
     level: Level
 
@@ -379,8 +376,7 @@ def grade(
     own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]
     instances = tuple(_instance_grade(cast, seed) for cast in own)
     every = [chance for each in instances for chance in each.chances]
-    chances = sorted(set(every), key=lambda chance: (chance.n_options, chance.n_answered))
-    lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(chances), "llm_score": 0.0, "choice_score": 0.0}
+    lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(every), "llm_score": 0.0, "choice_score": 0.0}
     means: dict[str, Any] = {
         name: or_missing(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
         for name, low in lowest.items()
@@ -397,7 +393,7 @@ def grade(
         judge_id=judge_id,
         **means,
         **reply_measures(own, level=level),
-        chance=float(np.mean([chance.expected for chance in every])) if every else Missing(NOT_SCORED),
+        chance=float(np.mean(every)) if every else Missing(NOT_SCORED),
         answered=or_missing(answered, "nothing was asked"),
         unanswered=MappingProxyType(
             {reason: share for reason, share in zip(reasons, unanswered, strict=True) if share is not None}
@@ -407,7 +403,6 @@ def grade(
         num_unscored=sum(each.grade_score is None for each in instances),
         num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
         histograms=_histograms(instances),
-        chances=tuple(chances),
         instances=instances,
         level=level,
     )
@@ -434,7 +429,10 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
     answered = np.array([[each.answered, each.answered > 0] for each in shown], dtype=float).reshape(-1, 2)
     share, ever = ratio_intervals(chosen, answered, level=IntervalLevel.of(level).only(offered))
     pairs = list(zip(with_option.instances, without_option.instances, strict=True))
-    least, least_without = (_least_corrected(run.chances) for run in (with_option, without_option))
+    least, least_without = (
+        _least_corrected(chance for each in run.instances for chance in each.chances)
+        for run in (with_option, without_option)
+    )
 
     def mean_difference(name: str, bounds: tuple[float, float]) -> Interval | Missing:
         scores = np.array([(getattr(more, name), getattr(fewer, name)) for more, fewer in pairs], dtype=float)
@@ -474,7 +472,7 @@ def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
         if (answered := int(by_place.sum())) >= 2:
             chance = grade_score_chance(n_options, answered, seed=seed)
             own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
-            scores.append((own, _corrected(own, chance), even, favourite))
+            scores.append((own, (own - chance) / (1 - chance), even, favourite))
             chances.append(chance)
     score, corrected, evenness, share = np.mean(scores, axis=0).tolist() if scores else [None] * 4
     places, candidates = _counts(votes, n_options)
@@ -494,13 +492,9 @@ def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
     )
 
 
-def _corrected(score: float, chance: GradeScoreChance) -> float:
-    return (score - chance.expected) / (1 - chance.expected)
-
-
-def _least_corrected(chances: Iterable[GradeScoreChance]) -> float:
+def _least_corrected(chances: Iterable[float]) -> float:
     """Return the least possible score corrected for chance."""
-    return min((_corrected(0.0, chance) for chance in chances), default=0.0)
+    return min((-chance / (1 - chance) for chance in chances), default=0.0)
 
 
 def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, ...]:
@@ -614,7 +608,7 @@ class GradeAnalysis(Analysis):
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=names,
-                judged=names,
+                systems=names,
                 selected=None,
                 score=None,
                 verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
@@ -627,32 +621,6 @@ class GradeAnalysis(Analysis):
         level = format_level(self.parameters["level"])
         effects = [self._effects_table(level)] if self.unrelated_effects else []
         return (self._scores_table(level), *effects, self._places_table())
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` holds the names as shown.
-
-        An instance with too few candidates that have a text is a row without a judge.
-
-        Raises:
-            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot name.
-        """
-        runs = {(each.prompt, each.with_unrelated) for each in self.entries}
-        if len(runs) > 1 or any(unrelated for _, unrelated in runs):
-            raise InvalidInputError(
-                f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
-                "such an option: filter(prompt=…, with_unrelated=False) first"
-            )
-        found: list[dict[str, Any]] = []
-        for each in self.entries:
-            about = {"id": self.row_name(each.instance)}
-            about |= {} if each.cluster is None else {"cluster": each.cluster}
-            unjudged = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
-            for vote in each.votes:
-                chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
-                order = [each.candidates[place] for place in vote.order]
-                found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
-            found += [] if each.votes else [{**about, **unjudged, "unscored_reason": "missing_response"}]
-        return found
 
     @property
     def _key(self) -> str:

@@ -717,7 +717,7 @@ class WinrateAnalysis(Analysis):
 
     @cached_property
     def ranking(self) -> Ranking:
-        """Ranks, strengths, the position advantage, pairs with tests, groups, circles, length-controlled winrates.
+        """Ranks, strengths, the position advantage, pairs with tests, groups, length-controlled winrates.
 
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
         contest of any grade once.
@@ -805,7 +805,7 @@ class WinrateAnalysis(Analysis):
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=self.criterion.labels if graded else options,
-                judged=(contest.first, contest.second),
+                systems=(contest.first, contest.second),
                 selected=None if contest.score is None else contest.winner or TIE,
                 score=contest.score,
                 verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),
@@ -1063,8 +1063,8 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
         )
     if table.reduction != "win_rate":
         notes.append(
-            "Winrates, and differences, ranks and groups of them, weigh a win by its grade, and so do circles; "
-            "everything else counts every contest once."
+            "Winrates, and differences, ranks and groups of them, weigh a win by its grade; everything else counts "
+            "each contest once."
         )
     if (agreement := table.gold_agreement()) is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
@@ -1111,8 +1111,8 @@ def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:
-    """Give notes on the position advantage, systems that are alike, circles and missing estimates."""
-    position, cycles, level = ranking.position, ranking.cycles, format_level(ranking.level)
+    """Give notes on the position advantage, systems that are alike and missing estimates."""
+    position, level = ranking.position, format_level(ranking.level)
     if isinstance(position, Interval):
         yield (
             f"Position advantage: between equals the response shown first wins {format_share(position)} of the decided "
@@ -1126,10 +1126,6 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
         yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
         yield f"All systems are distinguishable at the {level} level ({how})."
-    if cycles.triples:
-        found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)} triples of systems"
-        prompts = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
-        yield f"Preferences in a circle: {found}{'' if cycles.prompt_rate is None else prompts}."
     if ranking.anytime:
         yield from _missing_notes("rank", ranking)
         return

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +44,7 @@ from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
+from evenhand.votes import Completion
 
 MOST_ANSWERS: Final = 6
 """The sentences at the top of the page; the scores below hold the others."""
@@ -195,8 +196,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
     given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
     for view in views:
         gold = str(given[view.name]) if view.name in given else None
-        known = gold is not None and view.selected is not None
-        yield replace(view, gold=gold, wrong=view.selected.casefold() != gold.casefold() if known else None)  # type: ignore[union-attr] # known
+        yield replace(view, gold=gold)
 
 
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
@@ -378,6 +378,24 @@ TEXTS: Final = frozenset(
 )
 """The fields of views that hold texts of several lines; the others hold names."""
 
+SHOWN: Final = (
+    "row",
+    "cluster",
+    "question",
+    "systems",
+    "context",
+    "responses",
+    "selected",
+    "score",
+    "gold",
+    "unscored_reason",
+    "flipped",
+    "wrong",
+    "divided",
+    "unscored",
+)
+"""The fields of a view that the page shows."""
+
 _FENCED: Final = re.compile(r"(?<=-[0-9a-f]{8}>\n)(.*?)(?=\n</)", re.DOTALL)
 """Material between tags in our prompts, which several prompts repeat."""
 
@@ -394,8 +412,8 @@ class PackedVerdicts:
 
     Attributes:
         texts: Every text once; elsewhere texts and names are numbers of this list.
-        verdicts: The name, row and item of each question, and the fields of its view in each run: null where a run
-            has none. A number is a pair of itself and its text, a mapping a list of pairs.
+        verdicts: The name, row and item of each question, and its verdict in each run: null where a run has none. A
+            number is a pair of itself and its text, a mapping a list of pairs.
         names: The names of the ``systems`` and of the ``criteria``.
         counts: The verdicts that were ``ordered`` (asked in two orders), ``flipped`` with it, and ``labelled``.
     """
@@ -419,13 +437,13 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
             while name in verdicts and verdicts[name]["runs"][number] is not None:
                 again += 1
                 name = f"{view.name} ({again})"
+            about = {"name": name, "item": _item(view)}
             place = rows.setdefault(view.row, len(rows))
-            about = {each: _number_texts(text, texts) for each, text in {"name": name, "item": _item(view)}.items()}
-            verdict = verdicts.setdefault(name, {**about, "row": place, "runs": [None] * len(runs)})
-            verdict["runs"][number] = _number_texts(replace(view, votes=()), texts) | {
-                "divided": view.divided,
-                "unscored": view.unscored,
-                "votes": [_packed_vote(vote, texts, leave_out) for vote in view.votes],
+            verdict = verdicts.setdefault(name, {**_numbered(about, texts), "row": place, "runs": [None] * len(runs)})
+            verdict["runs"][number] = {
+                **_numbered({each: getattr(view, each) for each in SHOWN}, texts),
+                **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
+                "votes": [_numbered(_fields_of(vote, leave_out), texts) for vote in view.votes],
             }
             names["systems"] |= dict.fromkeys(map(visible_line, view.systems))
             names["criteria"][visible_line(view.criterion)] = None
@@ -436,33 +454,47 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
     return PackedVerdicts(list(texts), ordered, {kind: list(known) for kind, known in names.items()}, counts)
 
 
-def _packed_vote(vote: VoteView, texts: dict[str, int], leave_out: Collection[str]) -> dict[str, Any]:
-    """Return a vote, its reply in three pieces: before, within and after what the verdict was read from."""
-    pieces = [] if vote.reply is None else [vote.reply]
-    if vote.reply is not None and vote.read_at is not None:
-        start, end = vote.read_at
-        pieces = [vote.reply[:start], vote.reply[start:end], vote.reply[end:]]
-    sent = {} if "prompts" in leave_out else vote.prompts
-    prompts = {stage: [(role, _FENCED.split(text)) for role, text in messages] for stage, messages in sent.items()}
-    kept = replace(vote, reply=None, prompts={}, reasoning=None if "reasoning" in leave_out else vote.reasoning)
-    found = {"reply": _number_texts(pieces, texts, "reply"), "prompts": _number_texts(prompts, texts, "prompts")}
-    return {**_number_texts(kept, texts), **found}
+def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
+    """Return what the page shows of a vote; the reply in pieces: before, within and after what was read."""
+    vote, completion = view.vote, view.vote.completion or Completion(text=None)
+    start, end = view.read_at or (0, 0)
+    reply = completion.text
+    pieces = [reply[:start], reply[start:end], reply[end:]] if reply is not None and view.read_at else [reply]
+    sent = {} if "prompts" in leave_out else view.prompts
+    return {
+        "judge": vote.judge_id,
+        "sample": vote.sample,
+        "shown": view.shown,
+        "selected": view.selected,
+        "value": vote.value,
+        "na": vote.na,
+        "unscored_reason": vote.unscored_reason,
+        "error": vote.error,
+        "reasons": vote.assessment,
+        "reply": [] if reply is None else pieces,
+        "reasoning": None if "reasoning" in leave_out else completion.reasoning,
+        "how": None if vote.match is None else vote.match.kind,
+        "model": completion.model,
+        "cost": vote.usage.cost,
+        "probabilities": view.probabilities,
+        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in sent.items()},
+    }
 
 
-def _number_texts(value: object, texts: dict[str, int], field: str = "") -> Any:  # noqa: ANN401 - plain JSON
-    """Return a value of a field as JSON; each text is its number in a table, which grows."""
-    if isinstance(value, str):
-        text = visible(value.replace("\r\n", "\n")) if field in TEXTS else visible_line(value)
-        return texts.setdefault(text, len(texts))
-    if isinstance(value, float):
-        return [value, _number_texts(WRITTEN.get(field, format_number)(value), texts)]
-    if isinstance(value, Mapping):
-        return [[_number_texts(name, texts), _number_texts(each, texts, field)] for name, each in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [_number_texts(each, texts, field) for each in value]
-    if isinstance(value, (VerdictView, VoteView)):
-        return {each.name: _number_texts(getattr(value, each.name), texts, each.name) for each in fields(value)}
-    return value
+def _numbered(record: Mapping[str, Any], texts: dict[str, int]) -> dict[str, Any]:
+    """Return the fields of a record as JSON; each text is its number in a table, which grows."""
+
+    def plain(value: object, field: str) -> Any:  # noqa: ANN401 - plain JSON
+        if isinstance(value, str):
+            text = visible(value.replace("\r\n", "\n")) if field in TEXTS else visible_line(value)
+            return texts.setdefault(text, len(texts))
+        if isinstance(value, float):
+            return [value, plain(WRITTEN.get(field, format_number)(value), "")]
+        if isinstance(value, Mapping):
+            return [[plain(name, ""), plain(each, field)] for name, each in value.items()]
+        return [plain(each, field) for each in value] if isinstance(value, (list, tuple)) else value
+
+    return {field: plain(value, field) for field, value in record.items()}
 
 
 def _item(view: VerdictView) -> str:

@@ -5,12 +5,11 @@ What is asked for throughout stands here; the rest in the module that it belongs
 
 from __future__ import annotations
 
-from evenhand.statistics.grade_score import GradeScoreChance, Uniformity, grade_score_chance, uniformity
+from evenhand.statistics.grade_score import Uniformity, grade_score_chance, uniformity
 from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.ranking import mean_ranks
 
 __all__ = [
-    "GradeScoreChance",
     "Interval",
     "Uniformity",
     "grade_score_chance",

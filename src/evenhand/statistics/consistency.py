@@ -1,15 +1,15 @@
-"""Consistency of a judge in another order (position bias, flips of options), and when asked again."""
+"""Consistency of a judge in another order (position bias), and when asked again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics.agreement import root_of
-from evenhand.statistics.intervals import IntArray, Interval, IntervalLevel, Level, check_level, ratio_intervals
+from evenhand.statistics.intervals import IntArray, Interval, IntervalLevel, Level, ratio_intervals
 from evenhand.statistics.paired_differences import DifferenceTest, paired_test
 
 UNSCORED = -1
@@ -57,7 +57,7 @@ class PositionBias:
         return self.n_primacy + self.n_recency
 
 
-def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias:
+def position_bias(selections: Sequence[Sequence[int]] | IntArray, *, level: Level = 0.95) -> PositionBias:
     r"""Compute the consistency of a judge that saw pairs in both orders, and its preferred position elsewhere.
 
     A pair is consistent if both orders name the same response, or both a tie. Otherwise some place gained: the first
@@ -95,8 +95,7 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
     >>> round(bias.preference_fairness.estimate, 3), bias.p_value, bias.first_position_share.estimate  # 5 of 9 votes
     (-0.2, 1.0, 0.5555555555555556)
     """
-    table = as_selections(selections)
-    over = IntervalLevel.of(level)
+    table, over = _table(selections, 2), IntervalLevel.of(level)
     # where the selected one of the two was shown; negative where none was
     shown_at = np.where((table == 0) | (table == 1), np.abs(table - [0, 1]), UNSCORED)
     asked, scored = (table != NOT_ASKED).all(axis=1), (table >= 0).sum(axis=1)
@@ -124,60 +123,11 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
     )
 
 
-def as_selections(selections: ArrayLike) -> IntArray:
-    """Make a table of selections, (n_instances, n_orders)."""
-    table = np.asarray(selections, dtype=np.int64)
-    if not table.size:
-        raise EstimationError("selections without an instance say nothing")
-    return table
-
-
-@dataclass(frozen=True, slots=True)
-class OptionFlips:
-    """The flips of one option when the order changes.
-
-    Attributes:
-        n_selected: Instances that selected it in some order and were scored in two orders or more.
-        flip_rate: The share of these in which another order selected another option; None for an option that was not
-            selected.
-    """
-
-    n_selected: int
-    flip_rate: Interval | None
-
-
-def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) -> tuple[OptionFlips, ...]:
-    r"""Compute the flip rate of every option of a criterion.
-
-    With :math:`c_{ik}` of the :math:`m_i` scored orders of instance i selecting option k:
-    :math:`\#\{i: 0 < c_{ik} < m_i\} / \#\{i: c_{ik} > 0\}` over the instances with :math:`m_i \ge 2`, in [0, 1], 0 if
-    the option is never left. An option that is rarely selected flips more often than a common one by chance alone;
-    compare an option's rates between judges or prompts.
-
-    Args:
-        selections: (n_instances, n_orders) integers in 0 … n_options - 1, in the criterion's own numbering; -1 for
-            unscored, -2 for not asked: both are left out, and instances with one scored order too.
-        n_options: Options of the criterion.
-        level: The level of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings clusters.
-
-    Returns:
-        One per option, in order.
-
-    Raises:
-        EstimationError: No instance.
-
-    Option 0 in both orders; then 0 and 1; then 1 in both; then 1 and 2.
-
-    >>> [round(each.flip_rate.estimate, 3) for each in option_flips([[0, 0], [0, 1], [1, 1], [1, 2]], 3)]
-    [0.5, 0.667, 1.0]
-    """
-    table = as_selections(selections)
-    counts = (table[:, :, None] == np.arange(n_options)).sum(axis=1)
-    scored = counts.sum(axis=1, keepdims=True)
-    selected = (counts > 0) & (scored >= 2)
-    flipped = selected & (counts < scored)
-    rates = ratio_intervals(flipped, selected, level=level)
-    return tuple(OptionFlips(*found) for found in zip(selected.sum(axis=0).tolist(), rates, strict=True))
+def _table(selections: Sequence[Sequence[int]] | IntArray, width: int = 0) -> IntArray:
+    """Make a table of rows of selections, padded with ``NOT_ASKED`` to the longest row and to the width."""
+    width = max(map(len, selections), default=width)
+    rows = [[*row, *[NOT_ASKED] * (width - len(row))] for row in selections]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +149,7 @@ class RepetitionStability:
     mode_share: Interval | None
 
 
-def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> RepetitionStability:
+def repetition_stability(selections: Sequence[Sequence[int]] | IntArray, *, level: Level = 0.95) -> RepetitionStability:
     r"""Compute how often the same prompt brings the same verdict.
 
     Prompt i has :math:`m_i` scored draws, :math:`n_{ik}` of them option k. Pair agreement: the mean of
@@ -228,10 +178,8 @@ def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> Repet
     >>> round(result.mode_share.estimate, 3), round(result.pair_agreement.estimate, 3)
     (0.889, 0.778)
     """
-    table = as_selections(selections)
+    table = _table(selections)
     asked, scored = (table != NOT_ASKED).sum(axis=1), (table >= 0).sum(axis=1)
-    if not asked.any():
-        raise EstimationError("repetition stability is undefined: no draw was asked")
     counts = np.stack([(table == option).sum(axis=1) for option in np.unique(table[table >= 0])] or [scored], axis=1)
     repeated, draws = scored >= 2, np.maximum(scored, 2)
     pairs = (counts * (counts - 1)).sum(axis=1) / (draws * (draws - 1))
@@ -244,28 +192,6 @@ def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> Repet
         pair_agreement=pair_agreement,
         mode_share=mode_share,
     )
-
-
-def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
-    r"""Compute the greatest probability of other answers compatible with equal draws: :math:`1 - (1-l)^{1/k}`.
-
-    If the other answers together have a greater probability, k independent draws are all equal with a probability
-    below 1 - l. It is the one-sided Clopper–Pearson limit of 0 in k.
-
-    Args:
-        draws: k, at least 1.
-        level: l, in [0.5, 1).
-
-    Raises:
-        InvalidInputError: No draw, or a bad level.
-
-    >>> [round(greatest_unseen_share(draws), 2) for draws in (3, 5, 10)]
-    [0.63, 0.45, 0.26]
-    """
-    check_level(level)
-    if draws < 1:
-        raise InvalidInputError(f"draws is {draws!r}; at least one draw was made")
-    return float(1 - (1 - level) ** (1 / draws))
 
 
 def within_row_deviation(

@@ -1,4 +1,4 @@
-"""Contests: the pair of systems, the prompt, the order shown and the result; win rates and circular triads.
+"""Contests: the pair of systems, the prompt, the order shown and the result; win rates.
 
 Two levels share this one value. *Presented* contests have a row for every showing of a pair (both orders, every draw):
 they carry the order effect. *Resolved* contests have a row for a pair and prompt, the orders already collapsed.
@@ -22,9 +22,6 @@ from evenhand.statistics.intervals import (
     Level,
     ratio_intervals,
 )
-
-_EVEN = 1e-9
-"""A lead below this is an even split."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,26 +93,6 @@ class Meetings:
         size = present.sum(axis=1)
         return np.asarray(equally == size * (size - 1) // 2)
 
-    def circular_triads(self) -> tuple[FloatArray, FloatArray]:
-        """Count circular triads and triples, shape (clusters,) each: closed walks of length 3 (preferences, meetings).
-
-        The first of a pair is preferred when it took more than half.
-        """
-        cyclic, triples = np.zeros((2, self.clusters))
-        order = np.argsort(self.cluster, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(self.cluster[order])) + 1):
-            if len(rows) < 3:
-                continue
-            places = np.unique([self.first[rows], self.second[rows]], return_inverse=True)[1].reshape(2, -1)
-            size, lead = int(places.max()) + 1, self.won[rows] - self.met[rows] / 2
-            prefers, met = np.zeros((2, size, size))
-            prefers[tuple(places)], prefers[tuple(places[::-1])] = lead > _EVEN, lead < -_EVEN
-            met[tuple(places)] = met[tuple(places[::-1])] = 1
-            cluster = self.cluster[rows[0]]
-            cyclic[cluster] = np.rint((prefers @ prefers * prefers.T).sum() / 3)
-            triples[cluster] = np.rint((met @ met * met.T).sum() / 6)
-        return cyclic, triples
-
 
 @dataclass(frozen=True, eq=False)
 class Contests:
@@ -130,7 +107,7 @@ class Contests:
         cluster: Shape (m,): the prompt, or what several prompts belong to (any integer label). Contests of a cluster
             are dependent, those of two clusters are not.
         prompt: Shape (m,): the prompt (any integer label).
-        weight: Shape (m,): how much the contest counts in win rates, ranks, differences and cycles, 1 for a whole one.
+        weight: Shape (m,): how much the contest counts in win rates, ranks and differences, 1 for a whole one.
             Strengths and other models count every contest once.
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1], second=[1, 0], score=[1, 0.5], cluster=[7, 9])
@@ -301,49 +278,3 @@ def rate_against_each(
     estimate, low, high = np.mean([(rate.estimate, rate.low, rate.high) for rate in rates], axis=0).tolist()
     n = int(np.count_nonzero(contests.sum(axis=1)))
     return Interval(estimate, low, high, over.level, rates[0].method, n), tuple(rates)
-
-
-@dataclass(frozen=True)
-class CycleRate:
-    """Circular triads, over all prompts together and within prompts.
-
-    Attributes:
-        triples: Triples of systems in which every two met.
-        cyclic: Those of them whose majority preferences run in a circle.
-        prompt_triples: Pairs of a prompt and a triple in which every two met on that prompt.
-        prompt_rate: The share of those that run in a circle, with an interval by prompt; None without any.
-    """
-
-    triples: int
-    cyclic: int
-    prompt_triples: int
-    prompt_rate: Interval | None
-
-
-def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
-    """Count the circular triads.
-
-    System i is preferred to j when it took more than half of the score between them; an even split is no preference, so
-    that a triple with one is not a circle, but is counted among the triples. A judge without any preference who flips
-    a coin for each pair makes a quarter of the triples circular; a judge who ranks makes none. The rate over all
-    prompts together describes the systems (one is better on some prompts), the rate within prompts of the judge.
-
-    Source: Kendall and Babington Smith, On the method of paired comparisons, Biometrika 31 (1940), "circular triads".
-
-    Args:
-        contests: Resolved, or presented: scores of a pair on a prompt are added up.
-        level: The level of the interval.
-
-    >>> circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[5, 5, 5])
-    >>> cycle_rate(circle).cyclic, cycle_rate(circle).triples
-    (1, 1)
-    """
-    held = contests.by_prompt.meetings
-    ((cyclic,), (triples,)), (on_prompts, triples_on_prompts) = held.in_all.circular_triads(), held.circular_triads()
-    (interval,) = ratio_intervals(on_prompts, triples_on_prompts, level=contests.prompt_level(level))
-    return CycleRate(
-        triples=int(triples),
-        cyclic=int(cyclic),
-        prompt_triples=int(triples_on_prompts.sum()),
-        prompt_rate=interval,
-    )

@@ -27,7 +27,7 @@ from scipy import optimize, stats
 from scipy.sparse import csc_array
 from scipy.special import expit, logit, logsumexp
 
-from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import INTERVALS
 
 FloatArray = NDArray[np.float64]
@@ -327,7 +327,7 @@ class Interval:
 
 
 def mean_intervals(
-    values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)
+    values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Interval | None, ...]:
     """Compute the mean of every column, with an interval.
 
@@ -336,13 +336,10 @@ def mean_intervals(
     Args:
         values: (n_rows, n_scores), or (n_rows,) for one score. NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
-        bounds: The least and the greatest value that a score can take; None for a score without bounds.
+        bounds: The least and the greatest value that a score can take.
 
     Returns:
         One interval a column; None for a column without a value.
-
-    Raises:
-        InvalidInputError: A value outside the bounds, an infinite value, a bad shape or level.
 
     >>> ten_of_ten, = mean_intervals([1.0] * 10)
     >>> round(ten_of_ten.low, 2), ten_of_ten.high
@@ -361,9 +358,8 @@ def ratio_intervals(
     denominators: ArrayLike,
     *,
     level: Level = 0.95,
-    bounds: tuple[float, float] | None = (0.0, 1.0),
+    bounds: tuple[float, float] = (0.0, 1.0),
     on_logit_scale: bool = False,
-    within: bool = True,
 ) -> tuple[Interval | None, ...]:
     r"""Compute the ratio sum(numerators) / sum(denominators) of every column, with an interval.
 
@@ -387,7 +383,7 @@ def ratio_intervals(
     interval has 1/2): held, by enumeration, on average over all rates: .961–.968 at k = 5 to 12, .955–.960 at k = 15 to
     50, and .895 or more at the worst rate; for k = 2 to 4 .960–.968 and .866; for k = 1 .978 and .854. Other scores are
     held in 93.5 % to 97 %, and in more only for few clusters or where they use little of the range. A sample without
-    spread still has an interval of positive width, because an unseen cluster may lie at a bound. Without bounds: ``t``.
+    spread still has an interval of positive width, because an unseen cluster may lie at a bound.
 
     **exact**: Clopper and Pearson's limits of 0/1 scores, which never hold less than the level: weights of 1 against 0
     at the normal tail. Other scores as by ``auto``.
@@ -406,20 +402,16 @@ def ratio_intervals(
     :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
 
     Args:
-        numerators: (n_rows, n_scores) or (n_rows,); NaN is missing.
+        numerators: (n_rows, n_scores) or (n_rows,), each ratio of a row within the bounds; NaN is missing.
         denominators: The same shape, not negative. A row whose denominator is 0 or NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
-        bounds: The least and greatest value of a ratio; None when it has none.
+        bounds: The least and greatest value of a ratio.
         on_logit_scale: Let ``auto`` and ``exact`` take Student's interval on the logit scale of the way between the
             bounds, with the standard error s / (p (1 - p)), where a ratio varies and does not lie at a bound (method
             ``cluster_t_logit``).
-        within: Refuse the ratio of a single row that lies outside the bounds.
 
     Returns:
         One interval a column, in order; None for a column without data. The order of the clusters does not matter.
-
-    Raises:
-        InvalidInputError: Shapes that differ, a negative denominator, a ratio outside the bounds, a bad level.
 
     Sources: Brown, Cai and DasGupta (2001), "Interval estimation for a binomial proportion"; Liang and Zeger (1986) for
     the standard error; Rubin (1981), "The Bayesian bootstrap"; Learned-Miller and Thomas (2019), arXiv:1905.06208,
@@ -431,19 +423,8 @@ def ratio_intervals(
     """
     over = IntervalLevel.of(level)
     x, d = _ratio_columns(numerators, denominators)
-    lower, upper = (0.0, 1.0) if bounds is None else bounds
-    if bounds is not None:
-        if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
-            raise InvalidInputError(f"bounds is {bounds!r}; give (least, greatest), both finite, or None")
-        slack = 1e-9 * (upper - lower) * d
-        outside = (x < lower * d - slack) | (x > upper * d + slack)
-        if within and outside.any():
-            row, column = (int(index) for index in np.argwhere(outside)[0])
-            raise InvalidInputError(
-                f"row {row}, column {column} has the score {float(x[row, column] / d[row, column])!r}, outside the "
-                f"bounds ({lower!r}, {upper!r}); pass the bounds that hold for this score, or bounds=None"
-            )
-        x = (x - lower * d) / (upper - lower)
+    lower, upper = bounds
+    x = (x - lower * d) / (upper - lower)
     if over.clusters is not None:
         labels = over.labels(len(x))
         x, d = cluster_sums(x, labels), cluster_sums(d, labels)
@@ -451,14 +432,13 @@ def ratio_intervals(
     known = np.flatnonzero(n)
     errors = np.full(n.size, np.nan)
     errors[known] = _standard_errors(x[:, known], d[:, known])
-    methods = _methods(over.method, x, d, errors, bounded=bounds is not None, on_logit_scale=on_logit_scale)
+    methods = _methods(over.method, x, d, errors, on_logit_scale=on_logit_scale)
     found: list[Interval | None] = [None] * n.size
     for method in dict.fromkeys(methods[known].tolist()):
         own = np.flatnonzero((methods == method) & (n > 0))
         low, high = _limits(method, x[:, own], d[:, own], over.level)
         estimate = x[:, own].sum(axis=0) / d[:, own].sum(axis=0)
-        if bounds is not None:
-            estimate, low, high = (np.clip(each, 0.0, 1.0) for each in (estimate, low, high))
+        estimate, low, high = (np.clip(each, 0.0, 1.0) for each in (estimate, low, high))
         limits = np.stack([estimate, np.minimum(low, estimate), np.maximum(high, estimate)], axis=1)
         resamples, seed = (RESAMPLES, 0) if method == "cluster_bootstrap" else (None, None)
         for column, numbers in zip(own.tolist(), (lower + (upper - lower) * limits).tolist(), strict=True):
@@ -478,25 +458,13 @@ def _standard_errors(x: FloatArray, d: FloatArray) -> FloatArray:
 
 def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x, d = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
-    if x.shape != d.shape:
-        raise InvalidInputError(f"numerators {x.shape!r} and denominators {d.shape!r} differ in shape")
-    if x.ndim not in {1, 2}:
-        raise InvalidInputError(f"the scores have the shape {x.shape!r}; give (n_rows, n_scores) or (n_rows,)")
-    if np.isinf(x).any() or np.isinf(d).any():
-        raise InvalidInputError("the scores contain an infinite value; give numbers, and NaN for what is missing")
     x, d = (each[:, None] if each.ndim == 1 else each for each in (x, d))
-    if (d < 0).any():
-        raise InvalidInputError(f"a denominator is {d.min()!r}; it counts something and is never negative")
     present = (d > 0) & ~np.isnan(x)
     return np.where(present, x, 0.0), np.where(present, d, 0.0)
 
 
-def _methods(
-    asked: str, x: FloatArray, d: FloatArray, errors: FloatArray, *, bounded: bool, on_logit_scale: bool
-) -> NDArray[np.str_]:
+def _methods(asked: str, x: FloatArray, d: FloatArray, errors: FloatArray, *, on_logit_scale: bool) -> NDArray[np.str_]:
     """Return the method of each column."""
-    if asked == "anytime" and not bounded:
-        raise InvalidInputError("interval='anytime' bets on scores between two bounds, and these have none")
     if asked in {"anytime", "t"}:
         return np.full(errors.size, {"anytime": "betting", "t": "cluster_t"}[asked])
     varied, sums, totals, greatest = ~np.isnan(errors), x.sum(axis=0), d.sum(axis=0), d.max(axis=0, initial=0.0)
@@ -504,13 +472,11 @@ def _methods(
     of_0_and_1 = (d <= 0) | ((d >= greatest - rounding) & ((x <= rounding) | (x >= d - rounding)))
     counted = "exact" if asked == "exact" else "beta"
     method = np.where(of_0_and_1.all(axis=0), counted, "bounded_beta")
-    if not bounded:
-        method = np.full(errors.size, "cluster_t")
-    elif on_logit_scale:
+    if on_logit_scale:
         inside = varied & (sums > 1e-12 * totals) & (sums < (1 - 1e-12) * totals)
         method = np.where(method == "exact", "exact", np.where(inside, "cluster_t_logit", "bounded_beta"))
     if asked == "bootstrap":
-        return np.where(varied, "cluster_bootstrap", "bounded_beta" if bounded else "cluster_t")
+        return np.where(varied, "cluster_bootstrap", "bounded_beta")
     return method
 
 
@@ -610,10 +576,6 @@ def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:
     >>> list(block_sizes(1_000_000, 5))
     [2, 2, 1]
     """
-    if n_clusters < 1:
-        raise EstimationError("there is no cluster to resample")
-    if resamples < 1:
-        raise InvalidInputError(f"resamples is {resamples!r}; make at least one draw, 1000 by default")
     rows = max(1, CELLS_AT_ONCE // n_clusters)
     for start in range(0, resamples, rows):
         yield min(rows, resamples - start)

@@ -392,7 +392,7 @@ def _of_win_rates(
         difference = float(rates[i] - rates[j])
         parts = there * (1 + difference + there.sum() * own) / 2
         # a prompt's part of the whole may lie outside [0, 1] where prompts have unequal numbers of contests
-        (interval,) = ratio_intervals(parts, there, level=level, on_logit_scale=True, within=False)
+        (interval,) = ratio_intervals(parts, there, level=level, on_logit_scale=True)
         found.append(interval and replace(interval.on_scale(-1.0, 2.0), estimate=difference))
         tests.append(paired_test((share - (taken[i] + taken[j]) / (fought[i] + fought[j]) * weight)[there]))
     return list(zip(found, adjusted_tests(tests), strict=True))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from evenhand.numbers import Missing
-from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, rate_against_each, win_rates
+from evenhand.statistics.contests import Contests, WinRate, rate_against_each, win_rates
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
 from evenhand.statistics.strengths import (
@@ -195,7 +195,6 @@ class Ranking:
         systems: One per system, best rank first; systems without a rank last.
         pairs: Every two systems: head to head, difference, tests.
         groups: Systems that are not distinguishable, best first.
-        cycles: Circular preferences.
         position: The probability that the system shown first wins a decided contest between equals.
         balanced: Every two systems with a scored contest met in equally many, or every opponent counts alike, since
             all is to hold at any time. Ranks, groups and differences are of win rates then.
@@ -210,7 +209,6 @@ class Ranking:
     systems: tuple[SystemRanking, ...]
     pairs: tuple[PairComparison, ...]
     groups: tuple[tuple[str, ...], ...]
-    cycles: CycleRate
     position: Interval | Missing
     balanced: bool
     contests_added: bool
@@ -229,7 +227,7 @@ def rank_systems(
 ) -> Ranking:
     """Rank the systems of contests.
 
-    Win rates, pairs head to head and cycles come from ``contests``. Strengths and ties come from ``presented`` when
+    Win rates and pairs head to head come from ``contests``. Strengths and ties come from ``presented`` when
     it is given, together with the position advantage: an order's effect cannot be seen once the orders are collapsed.
     Ranks, groups and differences are of win rates where all systems met equally often, and otherwise of strengths.
 
@@ -303,7 +301,6 @@ def rank_systems(
         systems=tuple(entries),
         pairs=pairs,
         groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
-        cycles=cycle_rate(contests, level=over),
         position=position,
         balanced=balanced,
         contests_added=field is not None and field.contests_added,

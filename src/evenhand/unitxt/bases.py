@@ -15,7 +15,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
 
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.options import Options, kinds_of, with_attributes
+from evenhand.options import Options, kinds_of, sentences_of
 
 _state = random.getstate()
 try:
@@ -127,9 +127,8 @@ def fields_class(
     namespace = {
         "__module__": module,
         "__qualname__": name,
-        "__doc__": with_attributes(
-            f"The fields of :class:`{options.__module__}.{options.__name__}`.", options, left_out
-        ),
+        "__doc__": f"The fields of :class:`{options.__module__}.{options.__name__}`.\n\n    Attributes:\n"
+        + sentences_of(declared),
         "__annotations__": {field: _field_type(info.annotation) for field, info in declared.items()},
         **{field: info.default for field, info in declared.items()},
         **more,
