@@ -20,7 +20,7 @@ from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
 from evenhand.aggregation.verdict import Levels, VoteRules, aggregate, expected_value
 from evenhand.criteria import Checklist, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.token_probabilities import option_probabilities
+from evenhand.judging.token_probabilities import answer_masses
 from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.votes import TokenLogprob, Verdict, Vote
 from tests.aggregation.builders import criterion_of
@@ -283,8 +283,7 @@ def check_first_token_logprobs(case: Case) -> None:
     first = [TokenLogprob(token=token, logprob=logprob, top=top) for token, logprob in top[:1]]
     if case["id"] in MORE_THAN_CERTAIN:
         expected = {"yes_prob": 0.0, "no_prob": 0.0, "confidence": None}
-    masses = option_probabilities(first, ["yes", "no"], None, text="".join(entry.token for entry in first))
-    yes, no = masses or (0.0, 0.0)
+    yes, no = (answer_masses(first[0], {"yes": 0, "no": 1}, 2) if first else None) or (0.0, 0.0)
     assert (yes, no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
     sure = expected_value((yes, no), (1, 0), min_mass=0)
     assert sure == close(expected["confidence"])

@@ -27,9 +27,8 @@ from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
-from evenhand.judging.conversation import Flow
+from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.sheet import asked_together
 from evenhand.modes.differences import (
     best_system,
     differences_tables,

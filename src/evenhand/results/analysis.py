@@ -263,7 +263,7 @@ class Analysis:
                 criterion=criterion.name,
                 question=criterion.description,
                 options=criterion.labels,
-                judged=(system,) if system else (),
+                systems=(system,) if system else (),
                 selected=verdict.selected_label,
                 score=verdict.aggregated_value,
                 verdict=verdict,
