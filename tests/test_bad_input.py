@@ -128,8 +128,8 @@ def test_a_column_that_is_no_name_is_named_and_no_judge_is_asked(setting, wrong)
     ("call", "message"),
     [
         (lambda: evenhand.judge(pd.Series(["x"]), "Is it so?", None, response_fields="answer"), "a row is a mapping"),
-        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is a int; with a data set it names the column"),
-        (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least one column"),
+        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is 5; name at least 1"),
+        (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least 1"),
         (lambda: evenhand.open(None), "None is not the path of a file"),
         (lambda: evenhand.from_results(None), "the results hold no votes of evenhand"),
         (lambda: evenhand.from_results([{"prediction": "x"}]), "the results hold no votes of evenhand"),

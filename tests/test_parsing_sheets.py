@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.parsing import SheetAnswer, match_closest_option, read_sheet
+from evenhand.parsing import ReplyReading, match_closest_option, read_sheet
 
 YES_NO = ("Yes", "No")
 WITH_NA = ("Yes", "No", "N/A")
@@ -179,7 +179,7 @@ PIECES = st.sampled_from([*MARKS, "yes", "No", '"index"', '"answer"', "<think>"]
 @given(text=st.text(max_size=80) | st.lists(PIECES, max_size=30).map("".join), finish=st.sampled_from([None, "length"]))
 def test_it_never_fails(text, finish):
     for answer in read_sheet(text, [YES_NO, WITH_NA], finish_reason=finish):
-        assert isinstance(answer, SheetAnswer)
+        assert isinstance(answer, ReplyReading)
         assert (answer.match.index is None) == (answer.match.reason is not None)
         assert answer.span is None or 0 <= answer.span[0] <= answer.span[1] <= len(text)
 

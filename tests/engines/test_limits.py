@@ -210,7 +210,7 @@ def test_one_call_at_a_time_tries_a_server_that_is_away_until_the_patience_ends(
         for _ in range(50):  # calls that left before tell nothing new
             gate.failed(error, clock.now - 5, first=True)
         assert await probes(gate, clock, error) == [pytest.approx(each, abs=0.26) for each in leaves]
-        return gate.ended()
+        return gate.ended
 
     ended = asyncio.run(run())
     assert isinstance(ended, UnreachableError)

@@ -4,7 +4,6 @@ import pytest
 
 from evenhand.engines.replies import (
     decode_reply,
-    filtered_completion,
     read_completion,
     read_error,
 )
@@ -139,6 +138,5 @@ def test_a_long_body_is_cut_after_its_secrets_are_gone():
     ],
 )
 def test_a_403_about_the_prompt_is_a_reply(body, filtered):
-    completion = filtered_completion(403, body)
-    assert (completion is not None and completion.finish_reason == "content_filter") is filtered
-    assert filtered_completion(401, body) is filtered_completion(404, body) is None
+    assert read_error(403, body).cause == ("content_filter" if filtered else "http_403")
+    assert (read_error(401, body).cause, read_error(404, body).cause) == ("http_401", "http_404")

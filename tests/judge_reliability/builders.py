@@ -52,7 +52,7 @@ def asked(criterion, draws, instance=0, *, label=None, lengths=None, **more):
         for sample, pair in enumerate(draws)
         for order, said in zip(orders_of(criterion), pair, strict=False)
     ]
-    return Asked(instance, aggregate(votes, criterion), label, lengths)
+    return Asked(instance, aggregate(votes, criterion), label, lengths or ())
 
 
 def comparison(draws, instance=0, *, criterion=BETTER, label=None, lengths=None, **more):

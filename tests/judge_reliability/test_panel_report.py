@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.judge_reliability.against_people import summarize_votes
-from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
+from evenhand.judge_reliability.one_judge import agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report, panel_tables
 from evenhand.question import comparison_criterion
 from evenhand.results.measures import plain
@@ -145,7 +145,7 @@ def test_the_alpha_of_the_same_comparisons_is_one_number_everywhere(ties, graded
     drawn = {"level": 0.95, "resamples": 20, "seed": 0}
     found = (
         panel_report(together, criterion, VoteRules(), samples=1, resamples=20).alpha,
-        agreement_of_judges(single, Categories(criterion), **drawn).all_judges.krippendorff_alpha,
+        agreement_of_judges(single, criterion, **drawn).all_judges.krippendorff_alpha,
         summarize_votes(
             verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), criterion, **drawn
         ).krippendorff_alpha,

@@ -19,13 +19,12 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import logging
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -38,14 +37,14 @@ from evenhand.engines.limits import tell
 from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge, not_running
 from evenhand.engines.replies import (
     GONE,
-    MOST_ERROR_CHARACTERS,
-    SHOWN_CHARACTERS,
+    at,
+    brief,
     decode_reply,
-    filtered_completion,
+    mappings,
     read_completion,
     read_error,
-    redact,
     short_enough,
+    unread_reply,
 )
 from evenhand.errors import (
     BudgetExhaustedError,
@@ -100,8 +99,6 @@ _TRANSLATED: Final = frozenset(
 _CUSTOM_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([\w-]+)"')
 
 _Reply = TypeVar("_Reply")
-_Outcome = Completion | EngineError
-_logger = logging.getLogger(__name__)
 
 
 class Standing(NamedTuple):
@@ -109,14 +106,12 @@ class Standing(NamedTuple):
 
     Attributes:
         ended: Whether the batch has ended.
-        done: Requests that were answered, as far as the provider says.
         results: The paths of the results.
         refused: The reason why the whole batch was refused; None if it was not.
         unfinished: The reason why a request has no result.
     """
 
     ended: bool
-    done: int
     results: tuple[str, ...]
     refused: str | None = None
     unfinished: str = "no_result"
@@ -154,39 +149,39 @@ class OpenAIBatches:
         content = io.BytesIO(b"\n".join(lines) + b"\n")
         form.add_field("file", content, filename="evenhand.jsonl", content_type="application/jsonl")
         body = form()
-        found = await _ask(http, "POST", "files", data=body, headers={"Content-Type": body.content_type})
-        return _name_of(found)
+        return _name_of(await _ask(http, "POST", "/files", data=body, headers={"Content-Type": body.content_type}))
 
     async def create(self, http: HttpConnection, _: Iterable[bytes], file: str) -> str:
         """Make the batch of the file, and return its name."""
         body = {"input_file_id": file, "endpoint": self._endpoint, "completion_window": "24h"}
-        return _name_of(await _ask(http, "POST", "batches", json=body))
+        return _name_of(await _ask(http, "POST", "/batches", json=body))
 
     async def look(self, http: HttpConnection, name: str) -> Standing:
         """Return how a batch stands."""
-        batch = await _ask(http, "GET", f"batches/{name}")
-        status = str(batch.get("status"))[:SHOWN_CHARACTERS].casefold()
-        errors, files = batch.get("errors"), (batch.get("output_file_id"), batch.get("error_file_id"))
-        listed = errors.get("data") if isinstance(errors, Mapping) else None
-        errors = [each for each in listed or () if isinstance(each, Mapping)][:3]
-        reasons = dict.fromkeys(_briefly(f"{each.get('code')}: {each.get('message')}", http.secrets) for each in errors)
+        batch = await _ask(http, "GET", f"/batches/{name}")
+        status, errors = str(at(batch, "status")).casefold(), mappings(at(batch, "errors", "data"))[:3]
+        reasons = "; ".join(brief(f"{each.get('code')}: {each.get('message')}", http.secrets) for each in errors)
+        files = at(batch, "output_file_id"), at(batch, "error_file_id")
         return Standing(
             ended=status in {"completed", "expired", "cancelled", "failed"},
-            done=_count(batch.get("request_counts"), "completed"),
-            results=tuple(f"files/{each}/content" for each in files if isinstance(each, str) and each),
-            refused=("; ".join(reasons) or "it did not say why") if status == "failed" else None,
+            results=tuple(f"/files/{each}/content" for each in files if each),
+            refused=(reasons or "it did not say why") if status == "failed" else None,
             unfinished=status if status in {"expired", "cancelled"} else "no_result",
         )
 
-    def outcome(self, entry: Mapping[str, Any], secrets: Iterable[str]) -> _Outcome:
-        """Return what a line of the results says."""
-        response, error = entry.get("response"), entry.get("error")
-        if isinstance(response, Mapping) and isinstance(status := response.get("status_code"), int):
-            body = response.get("body")
-            return read_completion(body, secrets) if status == 200 else _failure(status, body, secrets)
-        error = error if isinstance(error, Mapping) else {"message": error}
-        code = str(error.get("code")).removeprefix("batch_")
-        return _unfinished(_briefly(code, secrets), _briefly(error.get("message"), secrets))
+    def read(self, entry: object, secrets: Iterable[str]) -> Completion:
+        """Return the reply in a line of the results.
+
+        Raises:
+            EngineError: If it holds none.
+        """
+        status, body = at(entry, "response", "status_code"), at(entry, "response", "body")
+        if status == 200:
+            return read_completion(body, secrets)
+        if isinstance(status, int):
+            raise read_error(status, json.dumps(body, ensure_ascii=False), None, secrets)
+        code = str(at(entry, "error", "code")).removeprefix("batch_")
+        raise _unfinished(brief(code, secrets), brief(str(at(entry, "error", "message") or ""), secrets))
 
 
 @dataclass(frozen=True)
@@ -206,20 +201,20 @@ class AnthropicBatches:
 
     def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
         """Return one request as it stands in a batch, without seed and log-probabilities, which do not exist there."""
-        given = {name: value for name, value in payload.items() if name not in _TRANSLATED}
-        messages = [dict(message) for message in payload["messages"]]
+        messages, stop, schema = payload["messages"], payload.get("stop"), payload.get("response_format")
         system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
-        given["messages"] = [message for message in messages if message["role"] != "system"]
-        given["max_tokens"] = payload.get("max_tokens") or payload.get("max_completion_tokens") or DEFAULT_MAX_TOKENS
-        if self.model is not None:
-            given["model"] = self.model
-        if system:
-            given["system"] = system
-        if stop := payload.get("stop"):
-            given["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
-        if schema := payload.get("response_format"):
-            given["output_config"] = {"format": {"type": "json_schema", "schema": schema["json_schema"]["schema"]}}
-        return json.dumps({"custom_id": key, "params": given}).encode()
+        limit = payload.get("max_tokens") or payload.get("max_completion_tokens") or DEFAULT_MAX_TOKENS
+        given = {
+            **{name: value for name, value in payload.items() if name not in _TRANSLATED},
+            "messages": [message for message in messages if message["role"] != "system"],
+            "max_tokens": limit,
+            "model": self.model or payload["model"],
+            "system": system,
+            "stop_sequences": [stop] if isinstance(stop, str) else stop,
+            "output_config": schema and {"format": {"type": "json_schema", "schema": schema["json_schema"]["schema"]}},
+        }
+        params = {name: value for name, value in given.items() if value is not None and value != ""}
+        return json.dumps({"custom_id": key, "params": params}).encode()
 
     async def upload(self, http: HttpConnection, lines: Iterable[bytes]) -> str:  # noqa: ARG002 - there are no files
         """Send nothing: the requests are sent when the batch is made."""
@@ -228,32 +223,42 @@ class AnthropicBatches:
     async def create(self, http: HttpConnection, lines: Iterable[bytes], _: str) -> str:
         """Make the batch of these requests, and return its name."""
         body = io.BytesIO(b'{"requests":[\n' + b",\n".join(lines) + b"\n]}")
-        return _name_of(await _ask(http, "POST", "messages/batches", data=body))
+        return _name_of(await _ask(http, "POST", "/messages/batches", data=body))
 
     async def look(self, http: HttpConnection, name: str) -> Standing:
         """Return how a batch stands."""
-        path = f"messages/batches/{name}"
-        batch = await _ask(http, "GET", path)
-        return Standing(
-            ended=batch.get("processing_status") == "ended",
-            done=_count(batch.get("request_counts"), "succeeded"),
-            results=(f"{path}/results",),  # not results_url: the key goes to the address that was given
-        )
+        path = f"/messages/batches/{name}"
+        ended = at(await _ask(http, "GET", path), "processing_status") == "ended"
+        return Standing(ended, (f"{path}/results",))  # not results_url: the key goes to the address that was given
 
-    def outcome(self, entry: Mapping[str, Any], secrets: Iterable[str]) -> _Outcome:
-        """Return what a line of the results says."""
-        result = entry.get("result")
-        kind = result.get("type") if isinstance(result, Mapping) else None
-        if not isinstance(result, Mapping) or not isinstance(kind, str):
-            raise TransientEngineError("the line has no result", cause="garbage")
-        if kind == "succeeded":
-            return _anthropic_completion(result.get("message"), secrets)
-        if kind != "errored":
-            return _unfinished({"canceled": "cancelled"}.get(kind, kind))
-        error = result.get("error")
-        inner = error.get("error") if isinstance(error, Mapping) else None
-        body = inner if isinstance(inner, Mapping) else error if isinstance(error, Mapping) else {}
-        return _failure(500 if body.get("type", "api_error") in ANTHROPIC_FAILURES else 400, body, secrets)
+    def read(self, entry: object, secrets: Iterable[str]) -> Completion:
+        """Return the reply in a line of the results.
+
+        Raises:
+            EngineError: If it holds none.
+        """
+        kind, message = at(entry, "result", "type"), at(entry, "result", "message")
+        if kind == "errored":
+            body = at(entry, "result", "error", "error") or at(entry, "result", "error")
+            status = 500 if (at(body, "type") or "api_error") in ANTHROPIC_FAILURES else 400
+            raise read_error(status, json.dumps(body, ensure_ascii=False), None, secrets)
+        if kind != "succeeded":
+            raise _unfinished({"canceled": "cancelled"}.get(str(kind), brief(str(kind), secrets)))
+        blocks, usage, stop = mappings(at(message, "content")), at(message, "usage"), at(message, "stop_reason")
+        thoughts = "".join(str(block.get("thinking", "")) for block in blocks if block.get("type") == "thinking")
+        texts = [{"text": block.get("text")} for block in blocks if block.get("type") == "text"]
+        choice = {
+            "message": {"content": texts, "reasoning_content": thoughts},
+            "finish_reason": ANTHROPIC_FINISHES.get(str(stop), stop),
+        }
+        cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+        counts = [count for name in ("input_tokens", *cached) if isinstance(count := at(usage, name), int)]
+        tokens = {
+            "prompt_tokens": sum(counts) if counts else None,
+            "completion_tokens": at(usage, "output_tokens"),
+            "cache_read_input_tokens": at(usage, cached[0]),
+        }
+        return read_completion({"choices": [choice], "model": at(message, "model"), "usage": tokens}, secrets)
 
 
 BatchProvider = OpenAIBatches | AnthropicBatches
@@ -274,35 +279,9 @@ def provider_at(address: ServerAddress, interface: str, model: str | None = None
     return AnthropicBatches(ServerAddress(address.base_url, key, address.headers_env, version, "x-api-key"), model)
 
 
-def _anthropic_completion(message: object, secrets: Iterable[str]) -> Completion:
-    """Return the reply in a message of Anthropic's."""
-    if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
-        raise TransientEngineError("the result has no message with content", cause="garbage")
-    blocks = [block for block in message["content"] if isinstance(block, Mapping)]
-    thoughts = "".join(str(block.get("thinking", "")) for block in blocks if block.get("type") == "thinking")
-    usage, stop = message.get("usage"), message.get("stop_reason")
-    choice = {
-        "message": {
-            "content": [{"text": block.get("text")} for block in blocks if block.get("type") == "text"],
-            "reasoning_content": thoughts or None,
-        },
-        "finish_reason": ANTHROPIC_FINISHES.get(str(stop), stop),
-    }
-    tokens = {
-        "prompt_tokens": _count(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
-        "completion_tokens": _count(usage, "output_tokens"),
-        "cache_read_input_tokens": _count(usage, "cache_read_input_tokens"),
-    }
-    usage = tokens if isinstance(usage, Mapping) else {}
-    return read_completion({"choices": [choice], "model": message.get("model"), "usage": usage}, secrets)
-
-
-async def _ask(http: HttpConnection, method: str, path: str, **given: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
-    """Return the JSON object with which a server answers."""
-    found = decode_reply(await _fetch(http, method, path, max(http.most, MOST_BYTES), **given))
-    if not isinstance(found, Mapping):
-        raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
-    return found
+async def _ask(http: HttpConnection, method: str, path: str, **given: Any) -> object:  # noqa: ANN401 - as aiohttp's
+    """Return the JSON with which a server answers."""
+    return decode_reply(await _fetch(http, method, path, max(http.most, MOST_BYTES), **given))
 
 
 async def _fetch(http: HttpConnection, method: str, path: str, most: int, **given: Any) -> bytes:  # noqa: ANN401 - as aiohttp's
@@ -312,27 +291,14 @@ async def _fetch(http: HttpConnection, method: str, path: str, most: int, **give
     async with http.request(method, path, timeout=timeout, **given) as response:
         content = await read_body(response, most)
     if response.status >= 300:
-        advice = f" (asked at {redact(str(response.url), http.secrets)!r}: has the server a batch interface there?)"
+        advice = " (asked at {url!r}: has the server a batch interface there?)"
         raise http.refusal(response, content, advice if response.status in {404, 405} and method == "POST" else "")
     return content
 
 
-def _failure(status: int, body: object, secrets: Iterable[str]) -> _Outcome:
-    """Return what is wrong with one request of a batch whose others are answered."""
-    text = json.dumps(body, ensure_ascii=False)
-    outcome = filtered_completion(status, text) or read_error(status, text, None, secrets)
-    return RejectedRequestError(str(outcome), cause=outcome.cause) if isinstance(outcome, FatalEngineError) else outcome
-
-
-def _count(counts: object, *names: str) -> int:
-    """Add up what a provider counts under these names."""
-    found = [counts.get(name) for name in names] if isinstance(counts, Mapping) else []
-    return sum(number for number in found if isinstance(number, int))
-
-
-def _name_of(made: Mapping[str, Any]) -> str:
+def _name_of(made: object) -> str:
     """Return the name of what a provider has made."""
-    name = made.get("id")
+    name = at(made, "id")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.:@=+-]+", name):
         raise TransientEngineError("the server's reply names nothing that was made (id)", cause="garbage")
     return name
@@ -340,15 +306,9 @@ def _name_of(made: Mapping[str, Any]) -> str:
 
 def _unfinished(why: str, detail: str = "") -> EngineError:
     """Return why a request has no reply, though its batch has ended."""
+    passing = why in {"expired", "no_result", "rate_limit_exceeded", "server_error"}
     message = f"its batch brought no reply ({why}){f': {detail}' if detail else ''}"
-    if why in {"expired", "no_result", "rate_limit_exceeded", "server_error"}:
-        return TransientEngineError(message, cause=why)
-    return RejectedRequestError(message, cause=why)
-
-
-def _briefly(text: object, secrets: Iterable[str]) -> str:
-    """Shorten a provider's message about a batch or a request, as every vote repeats it."""
-    return " ".join(redact(str(text)[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
+    return (TransientEngineError if passing else RejectedRequestError)(message, cause=why)
 
 
 class BatchableEngine(RemoteEngine):
@@ -380,11 +340,6 @@ class BatchRecord(NamedTuple):
 
     def __str__(self) -> str:
         return f"the batch {self.name!r} of {format_count(self.requests, 'request')}"
-
-    @property
-    def how_to_give_up(self) -> str:
-        """The command that gives it up."""
-        return f"'evenhand journal forget {self.name}' gives it up, and the next run asks for its requests again"
 
 
 class BatchRecords:
@@ -435,8 +390,7 @@ class _Awaited:
     request: Request
     reply: asyncio.Future[Completion]
     line: bytes = b""
-    schema: bool = False
-    logprobs: int = 0
+    sent: Mapping[str, Any] = field(default_factory=dict)
     batch: int | None = None
 
     def fail(self, error: BaseException) -> None:
@@ -518,9 +472,7 @@ class BatchJudge(RemoteJudge):
                 return await asyncio.shield(waiting.reply)
             except EngineError as error:
                 error.attempts = submissions
-                less = isinstance(error, RejectedRequestError) and self.asks_for_less(
-                    str(error), logprobs=waiting.logprobs, schema=waiting.schema
-                )
+                less = isinstance(error, RejectedRequestError) and self.asks_for_less(str(error), waiting.sent)
                 others = [task for number, (_, task) in self._under_way.items() if number != waiting.batch]
                 full = error.cause == FULL and bool(others)
                 may_pass = isinstance(error, TransientEngineError) and submissions < SUBMISSIONS
@@ -570,14 +522,10 @@ class BatchJudge(RemoteJudge):
     def _placed(self, key: str, request: Request) -> _Awaited:
         """Let a request wait for the batch that it is in, or for one to be made; its reply may be there meanwhile."""
         waiting = self._waiting[key] = _Awaited(key, request, asyncio.get_running_loop().create_future())
-        waiting.reply.add_done_callback(lambda reply: self._answered(key, reply))
+        waiting.reply.add_done_callback(lambda _: self._waiting.pop(key, None))
+        waiting.reply.add_done_callback(lambda reply: reply.cancelled() or reply.exception())  # its waiters may be gone
         self._place(waiting)
         return waiting
-
-    def _answered(self, key: str, reply: asyncio.Future[Completion]) -> None:
-        if not reply.cancelled():
-            reply.exception()  # those who waited may be gone
-        self._waiting.pop(key, None)
 
     def _place(self, waiting: _Awaited) -> None:
         records = self._records.all("JOIN batched ON batched.batch = batch.id WHERE batched.key = ?", waiting.key)
@@ -589,11 +537,8 @@ class BatchJudge(RemoteJudge):
         if (recorded := self._records.journal.get(waiting.key)) is not None:
             waiting.reply.set_result(recorded)
             return
-        waiting.batch = None
-        waiting.schema = bool(self.takes_schema) and waiting.request.response_schema is not None
-        waiting.logprobs = self.logprobs_of(waiting.request)
-        payload = self.payload(waiting.request, schema=waiting.schema)
-        waiting.line = self._provider.line(waiting.key, payload)
+        waiting.batch, waiting.sent = None, self.payload(waiting.request)
+        waiting.line = self._provider.line(waiting.key, waiting.sent)
         self._queue.append(waiting)
         self._arrived.set()
 
@@ -657,7 +602,7 @@ class BatchJudge(RemoteJudge):
             standing = await self._end_of(record)
             await asyncio.shield(self._start(self._collect(record, standing), self._unbroken))
         except EvenhandError as error:
-            failure = error
+            failure = self._lost(record, error) if getattr(error, "cause", None) in GONE else error
         finally:
             self._under_way.pop(record.number, None)
         for waiting in [each for each in self._waiting.values() if each.batch == record.number]:
@@ -670,19 +615,9 @@ class BatchJudge(RemoteJudge):
         """Return the state of the batch after it ends; errors while asking may pass, as a day is long."""
         interval = self.settings.batch_interval
         while True:
-            try:
+            with suppress(TransientEngineError):
                 if (standing := await self._provider.look(self._http, record.name)).ended:
                     return standing
-            except TransientEngineError as error:
-                _logger.info("%r: the batch %s could not be asked about (%s)", self.judge_id, record.name, error)
-            except EngineError as error:
-                if error.cause not in GONE:
-                    raise
-                raise RejectedRequestError(
-                    f"{record} cannot be seen: {error}. It stays in the journal; was it made with another key, or in "
-                    f"another project? {record.how_to_give_up}",
-                    cause="batch_unseen",
-                ) from error
             await asyncio.sleep(interval)
             interval = min(LONGEST_INTERVAL * self.settings.batch_interval, SLOWER * interval)
 
@@ -697,36 +632,28 @@ class BatchJudge(RemoteJudge):
                 raise TransientEngineError(message, cause=FULL)
             raise RejectedRequestError(message, cause="batch_refused")
         outcomes: dict[str, EngineError | None] = {}
-        lost = ""
         try:
             await self._patiently(lambda: self._read(standing, requests, outcomes))
-        except EngineError as error:
-            if error.cause not in GONE:
-                raise
-            lost = str(error)
-        missing, replies = [key for key in requests if key not in outcomes], list(outcomes.values()).count(None)
-        if not lost and missing and replies < standing.done:
-            lost = f"the provider counts {standing.done} replies and gives {replies}"
-        failure = _unfinished(standing.unfinished)
-        if lost:
-            failure = RejectedRequestError(
-                f"{format_count(len(missing), 'reply')} of the batch {record.name!r} cannot be read: {lost}. They may "
-                f"have been paid for, and are not asked for again. {record.how_to_give_up}",
-                cause="lost_results",
-            )
-            tell(f"{self.judge_id!r}: {failure}")
-        else:
             self._records.forget(record)
-        for key in requests:
-            problem = outcomes.get(key, failure)
-            if problem is not None and key in self._waiting:
-                self._waiting[key].fail(problem)
+            outcomes = {**dict.fromkeys(requests, _unfinished(standing.unfinished)), **outcomes}
+        finally:
+            for key, problem in outcomes.items():
+                if problem is not None and key in self._waiting:
+                    self._waiting[key].fail(problem)
+
+    def _lost(self, record: BatchRecord, error: Exception) -> EngineError:
+        """Return the error for replies that are no longer at the provider, or not to be seen with this key."""
+        failure = RejectedRequestError(
+            f"replies of {record} cannot be read: {error}. They may have been paid for, and are not asked for again; "
+            "was the batch made with another key, or in another project? 'evenhand journal forget "
+            f"{record.name}' gives it up, and the next run asks for its requests again",
+            cause="lost_results",
+        )
+        tell(f"{self.judge_id!r}: {failure}")
+        return failure
 
     async def _read(
-        self,
-        standing: Standing,
-        requests: Mapping[str, str],
-        outcomes: dict[str, EngineError | None],
+        self, standing: Standing, requests: Mapping[str, str], outcomes: dict[str, EngineError | None]
     ) -> None:
         """Read the results, in any order, record the replies, and answer those who wait for them.
 
@@ -754,10 +681,9 @@ class BatchJudge(RemoteJudge):
                 if len(outcomes) % ROWS_AT_ONCE == 0:
                     await asyncio.sleep(0)
             own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in replies.items()}
+            rows = [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
             try:
-                self._records.journal.exchange(
-                    [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
-                )
+                self._records.journal.exchange(rows)
             finally:
                 for key, reply in replies.items():
                     if key in self._waiting and not self._waiting[key].reply.done():
@@ -765,7 +691,7 @@ class BatchJudge(RemoteJudge):
         if gone is not None:
             raise gone
 
-    def _outcome_of(self, line: bytes) -> tuple[str, _Outcome]:
+    def _outcome_of(self, line: bytes) -> tuple[str, Completion | EngineError]:
         """Read one line of a results file, with the request that it answers; an empty line answers none."""
         found = _CUSTOM_ID.search(line)
         key = found[1].decode() if found else ""
@@ -773,11 +699,11 @@ class BatchJudge(RemoteJudge):
             return key, Completion(text=None, finish_reason="too_long")
         try:
             entry = decode_reply(line)
-            if not isinstance(entry, Mapping):
-                raise TransientEngineError("the line is JSON but not an object", cause="garbage")
-            return str(entry.get("custom_id")), self._provider.outcome(entry, self._http.secrets)
+            return str(at(entry, "custom_id")), self._provider.read(entry, self._http.secrets)
+        except FatalEngineError as error:  # of one request, whose others are answered
+            return key, RejectedRequestError(str(error), cause=error.cause)
         except EngineError as error:
-            return key, error
+            return key, unread_reply(error) or error
 
 
 def _may_be_made(error: EngineError) -> bool:

@@ -7,20 +7,20 @@ so it raises :class:`~evenhand.errors.ReplyTooLongError` and is not asked for ag
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from yarl import URL
+from pydantic import TypeAdapter, ValidationError
 
-from evenhand.engines.replies import decoded_reply, filtered_completion, read_completion, read_error, redact
+from evenhand.engines.replies import decoded_reply, read_completion, read_error, redact
 from evenhand.errors import (
     ConnectionLostError,
     EngineError,
@@ -49,6 +49,9 @@ ENCODINGS: Final = "gzip, deflate"
 UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
+_TEXTS: Final = TypeAdapter(dict[str, str])
+
+
 @dataclass(frozen=True)
 class ServerAddress:
     """The address of a server, and where its key is found: see :class:`.openai_compatible.OpenAICompatibleEngine`."""
@@ -73,18 +76,15 @@ class ServerAddress:
             headers[self.key_header] = f"{bearer}{key.strip()}"
             secrets.append(key.strip())
         if self.headers_env:
-            text = environment_value("headers_env", self.headers_env)
-            further: Any = None
-            with suppress(ValueError, RecursionError):
-                further = json.loads(text)
-            if not isinstance(further, dict) or not all(isinstance(value, str) for value in further.values()):
+            try:
+                given = _TEXTS.validate_json(environment_value("headers_env", self.headers_env), strict=True)
+            except ValidationError:
                 raise InvalidInputError(
                     f"the environment variable {self.headers_env!r} (headers_env) must hold a JSON object of texts, "
                     'such as {"X-Project": "evaluation"}'
-                )
-            headers |= further
-            secrets += further.values()
-            secrets += [value.rpartition(" ")[2] for value in further.values()]  # without its scheme, such as "Token"
+                ) from None
+            headers |= given
+            secrets += [each for value in given.values() for each in (value, value.rpartition(" ")[2])]  # "Token …"
         for name, value in headers.items():
             if not value.isascii() or not value.isprintable():
                 raise InvalidInputError(
@@ -93,7 +93,7 @@ class ServerAddress:
                 )
         return headers, tuple(secrets)
 
-    @property
+    @cached_property
     def proxy(self) -> str | None:
         """The proxy that the environment prescribes."""
         parts = urlsplit(self.base_url)
@@ -194,37 +194,29 @@ async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
     return bytes(body)
 
 
+@dataclass
 class HttpConnection:
     """An open pool of connections to one address.
 
-    Args:
+    Attributes:
         session: The pool.
         address: The address of the server.
         secrets: Texts that no message may show.
         keyless: No key is sent.
         most: The most bytes of a reply.
         model: The server's name for the model, if the payload has another.
-        schema: Whether the server may be asked for structured output.
+        supports_schema: Whether the server may be asked for structured output.
         unusable: The message of an error that every request ends in: there is no key.
     """
 
-    def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        address: ServerAddress,
-        secrets: tuple[str, ...],
-        *,
-        keyless: bool,
-        most: int,
-        model: str | None = None,
-        schema: bool = True,
-        unusable: str | None = None,
-    ) -> None:
-        self.supports_schema, self.secrets, self.most = schema, secrets, most
-        self._session, self._keyless = session, keyless
-        self._base_url, self._proxy = address.base_url, address.proxy
-        self._url = URL(f"{address.base_url}{PATH}")
-        self._model, self._unusable = model, unusable
+    session: aiohttp.ClientSession
+    address: ServerAddress
+    secrets: tuple[str, ...]
+    keyless: bool
+    most: int
+    model: str | None = None
+    supports_schema: bool = True
+    unusable: str | None = None
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
         """Send one chat completion, and return the reply.
@@ -232,39 +224,35 @@ class HttpConnection:
         Raises:
             EngineError: If there is none.
         """
-        if self._unusable is not None:
-            raise FatalEngineError(self._unusable, cause="missing_key")
-        body = json_bytes(payload if self._model is None else {**payload, "model": self._model})
-        async with self.request("POST", self._url, data=body) as response:
+        if self.unusable is not None:
+            raise FatalEngineError(self.unusable, cause="missing_key")
+        body = json_bytes(payload if self.model is None else {**payload, "model": self.model})
+        async with self.request("POST", PATH, data=body) as response:
             content = await read_body(response, self.most)
         if response.status == 200:
             return read_completion(await decoded_reply(content), self.secrets)
-        filtered = filtered_completion(response.status, content.decode("utf-8", "replace"))
-        if filtered is not None:
-            return filtered
-        advice = KEYLESS_ADVICE if response.status == 401 and self._keyless else ""
+        advice = KEYLESS_ADVICE if response.status == 401 and self.keyless else ""
         if response.status == 404:
-            advice = "check the path of base_url, which often ends in '/v1', and the model"
-            advice = f" (asked at {redact(str(self._url), self.secrets)!r}: {advice})"
+            advice = " (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
         raise self.refusal(response, content, advice)
 
     @asynccontextmanager
-    async def request(self, method: str, url: str | URL, **given: Any) -> AsyncIterator[aiohttp.ClientResponse]:  # noqa: ANN401 - as aiohttp takes them
-        """Send a request to an address, or to a path below that of the server; failures below HTTP are ours inside.
+    async def request(self, method: str, path: str, **given: Any) -> AsyncIterator[aiohttp.ClientResponse]:  # noqa: ANN401 - as aiohttp takes them
+        """Send a request to a path below the address of the server; failures below HTTP are ours inside.
 
         Raises:
             EngineError: If the connection is not made, or breaks while the body is read.
         """
-        url = URL(f"{self._base_url}/{url}") if isinstance(url, str) else url
+        url = f"{self.address.base_url}{path}"
         try:
-            async with self._session.request(
-                method, url, allow_redirects=False, proxy=self._proxy, **given
+            async with self.session.request(
+                method, url, allow_redirects=False, proxy=self.address.proxy, **given
             ) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
             reason = redact(str(error), self.secrets)
             why = f"{type(error).__name__}{': ' if reason else ''}{reason}"
-            message = f"the connection to {str(url)!r} failed ({why})"
+            message = f"the connection to {url!r} failed ({why})"
             if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.InvalidURL):
                 raise FatalEngineError(message, cause="connection") from None
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
@@ -272,6 +260,7 @@ class HttpConnection:
             raise lost_connection(error, message) from None
 
     def refusal(self, response: aiohttp.ClientResponse, content: bytes, advice: str = "") -> EngineError:
-        """Return the error for a response with another status than 200."""
+        """Return the error for a response with another status than 200; ``{url}`` in the advice is what was asked."""
         text, wait = content.decode("utf-8", "replace"), response.headers.get("Retry-After")
+        advice = advice.format(url=redact(str(response.url), self.secrets))
         return read_error(response.status, text, wait, self.secrets, advice=advice)

@@ -14,9 +14,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import Final
 
-from evenhand.errors import ConnectionLostError, EngineError, UnreachableError
+from evenhand.errors import ConnectionLostError, EngineError, UnreachableError, WithheldError
 from evenhand.numbers import format_count
 from evenhand.visible import visible
 
@@ -85,7 +86,7 @@ class Gate:
         in_flight: The number of calls in flight.
         answers: Answers so far.
         away: The server is away.
-        ended: Makes the error that every caller gets instead of a place.
+        ended: The error of which every caller gets a copy instead of a place.
     """
 
     def __init__(  # noqa: PLR0917 - the limits in the order of the options
@@ -100,7 +101,7 @@ class Gate:
         self.limit = float(max_in_flight)
         self.in_flight = self.answers = 0
         self.away = False
-        self.ended: Callable[[], Exception] | None = None
+        self.ended: EngineError | WithheldError | None = None
         self._name, self._most, self._patience, self._clock = name, max_in_flight, patience, clock
         self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock())
         self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock(), catch_up=0.0)
@@ -121,7 +122,7 @@ class Gate:
             Exception: The error that ended the gate.
         """
         if self.ended is not None:
-            raise self.ended()
+            raise copy(self.ended)
         place: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         if again and not (self.away or self._timed_out):  # else another call finds out whether the server answers it
             self._waiting.appendleft((place, tokens))
@@ -209,7 +210,7 @@ class Gate:
                 )
             elif self._reached:
                 reason = f"the server has been away for {self._time_away()} (patience={patience:g}); {error}"
-            self.end(lambda: UnreachableError(reason, attempts=0))
+            self.end(UnreachableError(reason))
         elif self._probes == 3 and patience > FIRST_PATIENCE:
             tell(
                 f"{self._name!r}: the server is away ({error}). The queue waits and tries one call at a time, for up "
@@ -221,15 +222,17 @@ class Gate:
     def _time_away(self) -> str:
         return format_count(max(1, round(self._clock() - self._since)), "second")
 
-    def end(self, error: Callable[[], Exception]) -> None:
-        """Close the gate; every caller that waits gets an error that this makes."""
-        self.ended = self.ended or error
+    def end(self, error: EngineError | WithheldError) -> None:
+        """Close the gate; every caller that waits gets a copy of this error."""
+        if self.ended is None:
+            self.ended = copy(error)
+            self.ended.attempts = 0  # of those that are not sent
         self._over.set()
         self._stop_timer()
         while self._waiting:
             place, _ = self._waiting.popleft()
             if not place.done():
-                place.set_exception(error())
+                place.set_exception(copy(self.ended))
 
     async def rest(self, seconds: float) -> None:
         """Wait outside the gate, unless it ends."""

@@ -32,14 +32,7 @@ from evenhand.engines.http import (
     normalized_base_url,
 )
 from evenhand.engines.remote import Connection, VariableName
-from evenhand.engines.replies import (
-    CONTENT_FILTER_CODES,
-    SHOWN_CHARACTERS,
-    filtered_completion,
-    read_completion,
-    read_error,
-    redact,
-)
+from evenhand.engines.replies import brief, read_completion, read_error
 from evenhand.errors import EngineError, FatalEngineError, InvalidInputError, MissingDependencyError, origins
 from evenhand.options import option
 from evenhand.votes import Completion
@@ -49,13 +42,8 @@ OPENAI_URL: Final = f"https://{DEFAULT_KEY_HOST}/v1"
 PRICE_LIST: Final = "model_prices_and_context_window_backup.json"
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
-OWN_BATCHES: Final[Mapping[str, str | None]] = {
-    "openai": OPENAI_URL,
-    "anthropic": ANTHROPIC_URL,
-    "hosted_vllm": None,
-    "litellm_proxy": None,
-}
-"""The providers in names of litellm that have batches, and their address where it is always the same."""
+BATCHES_AT: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+"""The providers in names of litellm that have batches, and their address."""
 
 
 class LiteLLMEngine(BatchableEngine):
@@ -124,20 +112,19 @@ class LiteLLMEngine(BatchableEngine):
         """Return the provider's batches, asked without litellm.
 
         Raises:
-            InvalidInputError: If the provider speaks neither OpenAI's batches nor Anthropic's, or needs an address.
+            InvalidInputError: If the provider is neither OpenAI nor Anthropic.
         """
         provider = self._provider
-        url = self.endpoint["endpoint"] or OWN_BATCHES.get(provider)
-        if provider not in OWN_BATCHES or url is None:
+        if provider not in BATCHES_AT:
             raise InvalidInputError(
-                f"model is {self.model!r}, and batch=True sends batches to 'openai/…', 'anthropic/…', and, with "
-                "api_base, 'hosted_vllm/…' and 'litellm_proxy/…': leave batch out, or give the address of a server "
-                "that speaks OpenAI's batches as the engine (engines.evenhand.openai_compatible)"
+                f"model is {self.model!r}, and batch=True sends batches to 'openai/…' and 'anthropic/…': leave batch "
+                "out, or give the address of a server that speaks OpenAI's batches as the engine "
+                "(engines.evenhand.openai_compatible)"
             )
         model, variable = str(self.model).removeprefix(f"{provider}/"), f"{provider.upper()}_API_KEY"
         named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
-        address = ServerAddress(normalized_base_url(url, field="api_base"), named)
-        return provider_at(address, "anthropic" if provider == "anthropic" else "openai", model)
+        url = normalized_base_url(self.endpoint["endpoint"] or BATCHES_AT[provider], field="api_base")
+        return provider_at(ServerAddress(url, named), provider, model)
 
     def opened(self) -> AbstractAsyncContextManager[Connection]:
         """Open our own client for the event loop that runs now, or have litellm make its clients."""
@@ -154,7 +141,7 @@ class LiteLLMEngine(BatchableEngine):
         return self.connect(
             ServerAddress(url, key, further=further if url == OPENAI_URL else {}),
             model=model.removeprefix("openai/"),
-            schema=bool(listed.get("supports_response_schema", not listed)),
+            supports_schema=bool(listed.get("supports_response_schema", not listed)),
             unusable=None if url != OPENAI_URL or key or known else missing_key(model, repr(DEFAULT_KEY_VARIABLE)),
         )
 
@@ -253,14 +240,12 @@ class LiteLLMConnection:
                 drop_params=True,
             )
         except Exception as error:  # noqa: BLE001 - litellm passes on any error of its providers' clients
-            failure = None if self._is_filtered(error) else self._failure(error)
+            failure = self._failure(error)
         else:
             completion = read_completion(response.model_dump(), self._secrets)
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
             return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
-        if failure is not None:
-            raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
-        return Completion(text=None, finish_reason="content_filter")
+        raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
 
     async def aclose(self) -> None:
         """Close the clients that litellm made for this event loop, and forget them."""
@@ -273,10 +258,6 @@ class LiteLLMConnection:
             close = getattr(client, "close", None)
             if asyncio.iscoroutinefunction(close):
                 await close()
-
-    def _is_filtered(self, error: Exception) -> bool:
-        policy = isinstance(error, self._litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
-        return policy or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _failure(self, error: Exception) -> EngineError:
         """Return evenhand's error for one of litellm's, by its status."""
@@ -313,7 +294,7 @@ def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineErr
     timed_out = isinstance(below, (aiohttp.ServerTimeoutError, *_of(loaded, "TimeoutException")))
     if timed_out and not isinstance(below, unreached):
         return None
-    message = f"the connection failed ({type(below).__name__}: {redact(str(below), secrets)[:SHOWN_CHARACTERS]})"
+    message = f"the connection failed ({type(below).__name__}: {brief(str(below), secrets)})"
     return lost_connection(below, message, unreached)
 
 

@@ -12,9 +12,11 @@ import logging
 import math
 import random
 import re
+import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
 from urllib.parse import urlsplit
 
@@ -25,7 +27,7 @@ from evenhand.engines.base import HOSTED, Engine, Request
 from evenhand.engines.budget import believed_tokens, message_bytes
 from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress
 from evenhand.engines.limits import Gate, tell
-from evenhand.engines.replies import check_variable_name, refused_parameter, short_enough, speaks_of
+from evenhand.engines.replies import check_variable_name, refused_parameter, short_enough, speaks_of, unread_reply
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -34,7 +36,6 @@ from evenhand.errors import (
     InvalidInputError,
     RateLimitedError,
     RejectedRequestError,
-    ReplyTooLongError,
     TransientEngineError,
     UnreachableError,
 )
@@ -279,17 +280,23 @@ class _Session:
     users: int = 0
     replies: int = 0
     long_waits: int = 0
-    reported_too_long: bool = False
 
 
 @dataclass(slots=True)
 class _Trial:
-    """One request in progress: the parameters of the last attempt, and how many attempts there were."""
+    """One request in progress.
 
-    request: Request
+    Attributes:
+        replies_before: Replies to all requests when it was sent last.
+        sent: What was sent last.
+        attempts: Times that it was sent.
+        unreached: Of these, those without a connection, which cost no attempt.
+        retries: Attempts that count: not those that a 429 refused while other requests were answered.
+        timed_out_after: Answers to all requests when it timed out last.
+    """
+
     replies_before: int
-    schema: bool = False
-    logprobs: int = 0
+    sent: Mapping[str, Any] = field(default_factory=dict)
     attempts: int = 0
     unreached: int = 0
     retries: int = 0
@@ -325,7 +332,7 @@ class RemoteJudge:
         self._marks = marks_for(str(settings.model), settings.endpoint)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         self._dropped: set[str] = set()
-        self._most_logprobs: int | None = None
+        self._most_logprobs = sys.maxsize
         self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
     def __repr__(self) -> str:
@@ -377,7 +384,7 @@ class RemoteJudge:
             raise not_running(self.judge_id)
         if self.takes_schema is None:
             self.takes_schema = session.connection.supports_schema
-        gate, trial = session.gate, _Trial(request, replies_before=session.replies)
+        gate, trial = session.gate, _Trial(session.replies)
         while True:
             expected = used = 0.0
             if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
@@ -385,7 +392,7 @@ class RemoteJudge:
                 expected = used = prompt + self._longest_reply
             entered_at = await gate.enter(expected, again=trial.attempts > 0)
             try:
-                completion = self.priced(await self._attempt(session, trial), request.messages)
+                completion = self.priced(await self._attempt(session, trial, request), request.messages)
             except EngineError as error:
                 reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
                 used = expected if may_be_billed else 0.0
@@ -412,24 +419,20 @@ class RemoteJudge:
         """Send nothing more on this event loop; only what is on its way is waited for."""
         session = self._sessions.get(asyncio.get_running_loop())
         if session is not None:
-            session.gate.end(lambda: BudgetExhaustedError("the run was interrupted before this call was sent"))
+            session.gate.end(BudgetExhaustedError("the run was interrupted before this call was sent"))
 
-    async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
+    async def _attempt(self, session: _Session, trial: _Trial, request: Request) -> Completion:
         trial.attempts += 1
-        trial.schema = bool(self.takes_schema) and trial.request.response_schema is not None
-        trial.logprobs = self.logprobs_of(trial.request)
-        payload = self.payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
-        payload = with_marks(payload, trial.request, self._marks)
+        trial.sent = with_marks(self.payload(request), request, self._marks)  # without what was refused meanwhile
         try:
             async with asyncio.timeout(self.settings.timeout):
-                return short_enough(await session.connection.send(payload))
-        except ReplyTooLongError as error:  # a reply all the same: it was paid for, and another would be no shorter
-            if not session.reported_too_long:
-                session.reported_too_long = True
-                tell(f"{self.judge_id!r}: {error}. Such votes are unscored (too_long), and not asked for again")
-            return Completion(text=None, finish_reason="too_long")
+                return short_enough(await session.connection.send(trial.sent))
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
+        except EngineError as error:
+            if (unread := unread_reply(error)) is None:
+                raise
+            return unread
 
     def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         """Return the seconds that the request waits by itself before it queues again.
@@ -441,8 +444,8 @@ class RemoteJudge:
         if isinstance(error, ConnectionLostError) or error.cause == "timeout":
             gate.failed(error, entered_at, first=trial.timed_out_after != gate.answers)
             trial.timed_out_after = gate.answers
-            if gate.ended is not None and isinstance(ended := gate.ended(), UnreachableError):
-                raise UnreachableError(str(ended), attempts=error.attempts) from error
+            if isinstance(gate.ended, UnreachableError):
+                raise UnreachableError(str(gate.ended), attempts=error.attempts) from error
         else:
             gate.answered()
         if isinstance(error, ConnectionLostError) and not error.reached:  # which costs no attempt
@@ -454,48 +457,28 @@ class RemoteJudge:
         if isinstance(error, FatalEngineError):
             if error.cause in REFUSALS and session.replies:
                 raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
-            kind, message, cause = type(error), str(error), error.cause
-            gate.end(lambda: kind(message, cause=cause, attempts=0))
-        elif self.asks_for_less(str(error), logprobs=trial.logprobs, schema=trial.schema):
+            gate.end(error)
+        elif self.asks_for_less(str(error), trial.sent):
             return 0.0
         raise error
 
-    def logprobs_of(self, request: Request) -> int:
-        """Return how many log-probabilities per token a request asks for, as far as the server gives them."""
-        return request.logprobs if self._most_logprobs is None else min(request.logprobs, self._most_logprobs)
-
-    def asks_for_less(self, message: str, *, logprobs: int, schema: bool) -> bool:
-        """Leave out what the server's answer refuses, from now on; return whether there was anything.
-
-        Args:
-            message: The server's answer to a request.
-            logprobs: The number of log-probabilities that the request asked for.
-            schema: Whether it asked for structured output.
-        """
+    def asks_for_less(self, message: str, sent: Mapping[str, Any]) -> bool:
+        """Leave out what the server's answer to a request refuses, from now on; return whether there was anything."""
+        logprobs = sent.get("top_logprobs", 0)
         if logprobs and speaks_of("logprobs", message):
             fewer = FEWER_LOGPROBS if logprobs > FEWER_LOGPROBS and speaks_of("fewer logprobs", message) else 0
-            self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
-        elif schema and self.settings.structured_output == "auto" and speaks_of("schema", message):
+            self._most_logprobs = min(self._most_logprobs, fewer)
+        elif "response_format" in sent and self.settings.structured_output == "auto" and speaks_of("schema", message):
             self.takes_schema = False
         elif self._marks is not None and speaks_of("cache marks", message):
             self._marks = None
         else:
-            sent = {**self._sampling, **self._parameters()}
             name = refused_parameter(message, [each for each in DROPPABLE if each in sent])
             if name is not None and name not in self._dropped:  # requests sent before may be refused later
                 self._dropped.add(name)
                 tell(f"{self.judge_id!r} refuses the parameter {name!r}, which is left out from now on: {message}")
             return name is not None
         return True
-
-    def _parameters(self) -> dict[str, Any]:
-        """Return the sampling parameters that the model accepts; it may want a limit under its newer name."""
-        if not self._dropped:
-            return self._sampling
-        given = dict(self._sampling)
-        if "max_tokens" in self._dropped and "max_tokens" in given:
-            given.setdefault("max_completion_tokens", given["max_tokens"])
-        return {name: value for name, value in given.items() if name not in self._dropped}
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         """Return the seconds after which a request that may pass is sent again; a 429 pauses the whole gate.
@@ -504,13 +487,13 @@ class RemoteJudge:
             TransientEngineError: After too many attempts, or where the server wants none for a long time.
             UnreachableError: After several answers in a row that want no request for a long time.
         """
-        settings, limited = self.settings, isinstance(error, RateLimitedError)
-        stalled = session.replies == trial.replies_before and session.gate.in_flight <= 1
+        settings, gate = self.settings, session.gate
+        limited, after = isinstance(error, RateLimitedError), getattr(error, "retry_after", None)
+        stalled = session.replies == trial.replies_before and gate.in_flight <= 1
         trial.retries += stalled or not limited
         trial.replies_before = session.replies
-        after = error.retry_after if isinstance(error, RateLimitedError) else None
         if limited:
-            session.gate.slow_down(entered_at)
+            gate.slow_down(entered_at)
         too_long = after is not None and after > LONGEST_WAIT
         session.long_waits += too_long
         if too_long and session.long_waits >= LONG_WAITS_IN_A_ROW:
@@ -518,37 +501,34 @@ class RemoteJudge:
                 f"the server wants no request for another {after:g} seconds (Retry-After), and has answered so "
                 f"{session.long_waits} times in a row; the last time, {error}"
             )
-            cause = error.cause
-            session.gate.end(lambda: UnreachableError(message, cause=cause, attempts=0))
-            raise UnreachableError(message, cause=cause, attempts=error.attempts) from error
+            gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
+            raise ended from error
         many = trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
         if too_long or many or trial.retries > settings.max_retries:
             times = "once" if error.attempts == 1 else f"{error.attempts} times"
-            message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}"
-            given: dict[str, Any] = {"cause": error.cause, "attempts": error.attempts}
-            if limited:
-                raise RateLimitedError(message, retry_after=after, **given) from error
-            raise TransientEngineError(message, **given) from error
+            failure = copy(error)
+            failure.args = (f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}",)
+            raise failure from error
         backoff = min(LONGEST_BACKOFF, settings.backoff * 2 ** max(0, trial.retries - 1))
         wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
         if not limited:
             return wait
-        session.gate.pause(wait if after is None else after)
+        gate.pause(wait if after is None else after)
         return 0.0
 
-    def payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
+    def payload(self, request: Request) -> dict[str, Any]:
         """Return the body of a request, with what the server has not refused."""
-        payload = {**self._parameters(), "messages": request.messages}
+        payload = {name: value for name, value in self._sampling.items() if name not in self._dropped}
+        if "max_tokens" in self._dropped and "max_tokens" in self._sampling:  # the model may want its newer name
+            payload.setdefault("max_completion_tokens", self._sampling["max_tokens"])
+        payload["messages"] = request.messages
         if "seed" in payload:
             payload["seed"] += request.sample
-        if logprobs := self.logprobs_of(request):
-            payload["logprobs"] = True
-            payload["top_logprobs"] = logprobs
-        if schema and request.response_schema is not None:
-            payload["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "verdict", "strict": True, "schema": dict(request.response_schema)},
-            }
+        if logprobs := min(request.logprobs, self._most_logprobs):
+            payload |= {"logprobs": True, "top_logprobs": logprobs}
+        if self.takes_schema and request.response_schema is not None:
+            schema = {"name": "verdict", "strict": True, "schema": dict(request.response_schema)}
+            payload["response_format"] = {"type": "json_schema", "json_schema": schema}
         return payload
 
     def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:

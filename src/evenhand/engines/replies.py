@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 
 from evenhand.errors import (
     ConnectionLostError,
@@ -32,7 +32,11 @@ FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
 GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
 """The statuses of a gateway without a server behind it; the last three are Cloudflare's."""
-CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
+FILTERED: Final = "content_filter"
+FILTER_CODES: Final = (FILTERED, "content_policy_violation", "ContentPolicyViolation")
+"""Words of a 400 whose prompt a content filter stopped; the last is litellm's."""
+UNREAD: Final = frozenset({"too_long", FILTERED})
+"""The causes of failures that are replies all the same: a finish reason without a text."""
 GONE: Final = frozenset({"http_404", "http_410"})
 """The causes of failures that say that something is not, or no longer, there."""
 REPEATED_KEY: Final = "repeated_key"
@@ -48,12 +52,10 @@ BYTES_PER_VALUE: Final = 8
 """JSON with more values per byte than this is not written by a model's server."""
 BYTES_READ_AT_ONCE: Final = 2**16
 READ_NAMES: Final = frozenset(
-    {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
-    | {"reasoning_content", "reasoning"}
-    | {"usage", "prompt_tokens", "completion_tokens", "cost"}
+    {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error", "usage", "cost"}
+    | {"reasoning_content", "reasoning", "prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"}
     | {"prompt_tokens_details", "cached_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
-    | {"total_tokens", "completion_tokens_details", "reasoning_tokens"}
-    | {"logprobs", "token", "logprob", "top_logprobs"}
+    | {"completion_tokens_details", "logprobs", "token", "logprob", "top_logprobs"}
 )
 """The keys of a body that :func:`read_completion` reads."""
 
@@ -102,17 +104,44 @@ def short_enough(completion: Completion) -> Completion:
     return completion.model_copy(update={"text": None, "finish_reason": "too_long", "logprobs": None})
 
 
+def unread_reply(error: EngineError) -> Completion | None:
+    """Return the reply without a text that a failure stands for: it was paid for, and another would be no better."""
+    return Completion(text=None, finish_reason=error.cause) if error.cause in UNREAD else None
+
+
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next((name for name in found if name in READ_NAMES and names.count(name) > 1), None)
-        if twice is not None:
-            raise TransientEngineError(f"the server's reply has {twice!r} twice in one object", cause=REPEATED_KEY)
+        if twice := [name for name in names if name in READ_NAMES and names.count(name) > 1]:
+            raise TransientEngineError(f"the server's reply has {twice[0]!r} twice in one object", cause=REPEATED_KEY)
     return found
 
 
 _OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def at(value: object, *path: str | int) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a JSON value holds at a path of names and indices; None if it holds nothing there.
+
+    >>> at({"choices": [{"index": 3}]}, "choices", 0, "index"), at({"choices": []}, "choices", 0, "index")
+    (3, None)
+    """
+    for step in path:
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        else:
+            value = value[step] if isinstance(value, list) and len(value) > step else None
+    return value
+
+
+def mappings(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects in a JSON list; none if it is not a list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
@@ -125,71 +154,52 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     Raises:
         TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
     """
-    if not isinstance(reply, Mapping):
-        raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        error = reply.get("error")
-        detail = f": {redact(_as_text(error), secrets)[:SHOWN_CHARACTERS]}" if error else ""
+    message = at(reply, "choices", 0, "message")
+    if not isinstance(message, Mapping):
+        error = _string(at(reply, "error", "message")) or _string(at(reply, "error"))
+        detail = f": {brief(error, secrets)}" if error else ""
         raise TransientEngineError(f"the server's reply has no choice with a message{detail}", cause="garbage")
-    usage = reply.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
-    text, cost = _text(message.get("content")), _finite(usage.get("cost"))
-    finish_reason, model = choice.get("finish_reason"), reply.get("model")
+    usage, text = at(reply, "usage"), _text(message.get("content"))
+    cost = _finite(at(usage, "cost"))
     return Completion(
         text=_text(message.get("refusal")) if text is None else text,
-        finish_reason=finish_reason if isinstance(finish_reason, str) else None,
-        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        finish_reason=_string(at(reply, "choices", 0, "finish_reason")),
+        prompt_tokens=token_count(at(usage, "prompt_tokens")),
         completion_tokens=_completion_tokens(usage),
         cached_tokens=_cached_tokens(usage),
         cost=cost if cost is not None and cost >= 0 else None,
-        model=model if isinstance(model, str) else None,
-        logprobs=_logprobs(choice.get("logprobs")),
+        model=_string(at(reply, "model")),
+        logprobs=_logprobs(at(reply, "choices", 0, "logprobs", "content")),
         reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None,
     )
 
 
-def _as_text(error: object) -> str:
-    try:
-        return json.dumps(error, ensure_ascii=False)
-    except RecursionError:
-        return type(error).__name__
-
-
 def _text(content: object) -> str | None:
-    if isinstance(content, str):
-        return content
     if not isinstance(content, list):
-        return None
-    parts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
-    texts = [part for part in parts if isinstance(part, str)]
+        return _string(content)
+    texts = [text for part in content if (text := _string(at(part, "text") or part)) is not None]
     return "".join(texts) if texts else None
 
 
-def _cached_tokens(usage: Mapping[str, object]) -> int | None:
+def _cached_tokens(usage: object) -> int | None:
     """Return the tokens of the prompt that came from the server's cache, by the fields of the known servers."""
-    details = usage.get("prompt_tokens_details")
-    found = token_count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    found = token_count(usage.get("cache_read_input_tokens")) if found is None else found
-    prompt = token_count(usage.get("prompt_tokens"))
-    return found if found is None or prompt is None else min(found, prompt)
+    found, prompt = token_count(at(usage, "prompt_tokens_details", "cached_tokens")), at(usage, "prompt_tokens")
+    found = token_count(at(usage, "cache_read_input_tokens")) if found is None else found
+    return found if found is None or token_count(prompt) is None else min(found, prompt)
 
 
-def _completion_tokens(usage: Mapping[str, object]) -> int | None:
+def _completion_tokens(usage: object) -> int | None:
     """Return the tokens of the reply and its reasoning, which some servers count in the total only (xAI, Gemini).
 
     A total that is larger because of Anthropic's counts of cached tokens says nothing about the reply.
     """
     names = ("completion_tokens", "prompt_tokens", "total_tokens")
-    reply, prompt, total = (token_count(usage.get(name)) for name in names)
+    reply, prompt, total = (token_count(at(usage, name)) for name in names)
     if reply is None or prompt is None or total is None or total <= prompt + reply:
         return reply
-    details = usage.get("completion_tokens_details")
-    reasoning = token_count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
-    cached = any(usage.get(name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
-    return reply if cached and total != prompt + reply + (reasoning or 0) else total - prompt
+    reasoning = token_count(at(usage, "completion_tokens_details", "reasoning_tokens")) or 0
+    cached = at(usage, "cache_read_input_tokens") or at(usage, "cache_creation_input_tokens")
+    return reply if cached and total != prompt + reply + reasoning else total - prompt
 
 
 def token_count(value: object) -> int | None:
@@ -209,22 +219,21 @@ def _finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+def _logprobs(content: object) -> tuple[TokenLogprob, ...] | None:
     if not isinstance(content, list):
         return None
-    tokens = []
-    for entry in content:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
-            continue
-        listed = entry.get("top_logprobs")
-        top = tuple(
-            (each["token"], _logprob(each.get("logprob")))
-            for each in (listed if isinstance(listed, list) else ())
-            if isinstance(each, Mapping) and isinstance(each.get("token"), str)
+    return tuple(
+        TokenLogprob(
+            token=entry["token"],
+            logprob=_logprob(entry.get("logprob")),
+            top=tuple((each["token"], _logprob(each.get("logprob"))) for each in _tokens(entry.get("top_logprobs"))),
         )
-        tokens.append(TokenLogprob(token=entry["token"], logprob=_logprob(entry.get("logprob")), top=top))
-    return tuple(tokens)
+        for entry in _tokens(content)
+    )
+
+
+def _tokens(entries: object) -> list[Mapping[str, Any]]:
+    return [entry for entry in mappings(entries) if isinstance(entry.get("token"), str)]
 
 
 def _logprob(value: object) -> float | None:
@@ -235,10 +244,10 @@ def read_error(
     status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = (), *, advice: str = ""
 ) -> EngineError:
     """Return the error for a status other than 200; its message quotes the body, without secrets, and gives advice."""
-    detail = " ".join(redact(body[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
-    message = f"the server answered {status}: {detail or 'nothing'}{advice}"
-    cause = f"http_{status}"
+    message, cause = f"the server answered {status}: {brief(body, secrets) or 'nothing'}{advice}", f"http_{status}"
     wait = seconds_to_wait(retry_after)
+    if _is_filtered(status, body):
+        return RejectedRequestError(message, cause=FILTERED)
     if status in FATAL_STATUSES or 300 <= status < 400 or (status == 429 and "insufficient_quota" in body):
         return FatalEngineError(message, cause=cause)
     if status == 429 or (status >= 500 and wait is not None):  # an overloaded server that says when to come back
@@ -250,13 +259,12 @@ def read_error(
     return RejectedRequestError(message, cause=cause)
 
 
-def filtered_completion(status: int, body: str) -> Completion | None:
-    """Return a reply for a 400 or 403 by which some servers report that their content filter stopped a prompt."""
-    folded = body.casefold()
-    stopped = status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)
-    if status == 403:  # an account that is flagged is refused for any prompt
-        stopped = any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
-    return Completion(text=None, finish_reason="content_filter") if stopped else None
+def _is_filtered(status: int, body: str) -> bool:
+    """Return whether a 400 or 403 reports that the server's content filter stopped the prompt."""
+    if status != 403:
+        return status == 400 and any(code in body for code in FILTER_CODES)
+    folded = body.casefold()  # an account that is flagged is refused for any prompt
+    return any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
 
 
 REFUSED_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -299,13 +307,11 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
     >>> seconds_to_wait("1.5"), seconds_to_wait("Thu, 01 Jan 1970 00:00:00 GMT"), seconds_to_wait("soon")
     (1.5, 0.0, None)
     """
-    if retry_after is None:
-        return None
     try:
-        seconds = float(retry_after)
+        seconds = float(retry_after or "")
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+            seconds = parsedate_to_datetime(retry_after or "").timestamp() - time.time()
         except ValueError:
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -373,6 +379,11 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     'Authorization: [redacted]'
     """
     return redactor(secrets)(text)
+
+
+def brief(text: str, secrets: Iterable[str]) -> str:
+    """Return the beginning of a text of a server, redacted and on one line, for a message."""
+    return " ".join(redact(text[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
 
 
 def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:

@@ -85,17 +85,27 @@ class Drawing(TypedDict):
     seed: int
 
 
+SIDES = ("first", "second")
+FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
+SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: TIE}
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The options of a criterion, as numbers.
+    """The categories of a criterion, as numbers: its options, or the sides of a comparison.
+
+    Sides are 0 where the first response is better, 1 the second, 2 neither, 3 not applicable; of a graded comparison
+    the side counts, not the grade. People can find a tie where the judge was offered none, and so can the verdict of
+    two orders.
 
     Attributes:
         kind: The scale of the criterion.
-        labels: Of the options, in the criterion's order; of a comparison with the tie, whether an option names it or
-            not.
-        levels: Per option its level from 0 for the lowest; None for an NA option. Options of equal value are one level;
+        labels: The labels of the categories: the options in the criterion's order, with the tie of a comparison,
+            whether an option names it or not; or the names of the sides.
+        levels: Per category its level from 0 for the lowest; None for NA. Categories of equal value are one level;
             without values the options count in the order in which they are listed.
-        values: Per option its value, None if it has none.
+        values: Per category its value, None if it has none.
+        places: Per option of the criterion its category.
         bounds: The least and the greatest score.
     """
 
@@ -103,17 +113,27 @@ class Scale:
     labels: tuple[str, ...]
     levels: tuple[int | None, ...]
     values: tuple[float | None, ...]
+    places: tuple[int, ...]
     bounds: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of(cls, criterion: Criterion) -> Scale:
-        """Number the options of a criterion."""
+    def of(cls, criterion: Criterion, sides: tuple[str, str] | None = None) -> Scale:
+        """Number the options of a criterion, or the sides of a comparison whose responses are called by these names."""
         labels, values = criterion.labels, [option.value for option in criterion.options]
+        places: Iterable[int] = range(len(labels))
         order = [
             None if option.na else option.value if criterion.has_values else float(place)
             for place, option in enumerate(criterion.options)
         ]
-        if criterion.scale == "pairwise" and criterion.has_values and TIE not in order:
+        if criterion.scale == "pairwise" and sides is not None:
+            na = [option.label for option in criterion.options if option.na]
+            places = [
+                NOT_APPLICABLE if value is None else NEITHER if value == TIE else FIRST if value > TIE else SECOND
+                for value in order
+            ]
+            labels, values = (*sides, "tie", *na[:1]), [*SIDE_SCORES.values(), *[None for _ in na[:1]]]
+            order = values
+        elif criterion.scale == "pairwise" and criterion.has_values and TIE not in order:
             labels, values, order = (*labels, "tie"), [*values, TIE], [*order, TIE]
         ranked = sorted({value for value in order if value is not None})
         return cls(
@@ -121,8 +141,14 @@ class Scale:
             labels=labels,
             levels=tuple(None if value is None else ranked.index(value) for value in order),
             values=tuple(values),
+            places=tuple(places),
             bounds=criterion.score_range,
         )
+
+    @property
+    def compares(self) -> bool:
+        """Whether the criterion is of two responses."""
+        return self.kind == "pairwise"
 
     @property
     def ordinal(self) -> bool:
@@ -143,11 +169,11 @@ class Scale:
         """All ratings, used or not, in order."""
         return sorted({rating for rating in self.ratings if rating is not None})
 
-    def place_of(self, verdict: Verdict) -> int | None:
-        """Find the place of what a verdict selects; None for nothing. A tie that no option names has the last place."""
-        if verdict.selected_index is None and verdict.selected_label == self.labels[-1]:
-            return len(self.labels) - 1
-        return verdict.selected_index
+    def place_of(self, selected: Vote | Verdict) -> int | None:
+        """Find the category that a vote or verdict selects; None for none. No option may name the tie of a verdict."""
+        if selected.selected_index is not None:
+            return self.places[selected.selected_index]
+        return self.labels.index("tie") if selected.selected_label == "tie" else None
 
     def as_values(self, places: FloatArray) -> FloatArray:
         """Look up values, NaN where nothing, NA or an option without a value was selected."""
@@ -546,10 +572,10 @@ class Asked:
     Attributes:
         instance: The row of the data; all questions of a row are of one cluster.
         verdict: With the votes: of all judges, or of the judge reported; None if a response is missing.
-        label: The category that people chose, see `evenhand.judge_reliability.one_judge.Categories`; None if it is not
-            known.
-        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed.
-        systems: The systems that wrote them, one per length; None if that is not known.
+        label: The category that people chose, see :class:`Scale`; None if it is not known.
+        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed; none that
+            is not known.
+        systems: The systems that wrote them; empty if that is not known.
         cluster: What the row belongs to; None if rows do not depend on each other.
         selected: The category that the verdict of the result selects; None for none.
         score: The score in the result; None for none.
@@ -558,8 +584,8 @@ class Asked:
     instance: int
     verdict: Verdict
     label: int | None = None
-    lengths: tuple[int, ...] | None = None
-    systems: tuple[str, ...] | None = None
+    lengths: tuple[int, ...] = ()
+    systems: tuple[str, ...] = ()
     cluster: str | None = None
     selected: int | None = None
     score: float | None = None

@@ -1,7 +1,7 @@
 """The reliability of one judge on one criterion or as a chooser, from its votes: no call is made.
 
-:class:`Asked` is a question with its votes, :class:`Categories` numbers what they select, and
-:func:`criterion_reliability` measures position, repetition, length, people and confidences.
+:class:`Questions` are the questions on a criterion with their votes, and :func:`criterion_reliability` measures
+position, repetition, length, people and confidences.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
-from typing import Final, NamedTuple, Unpack
+from typing import Final, Unpack
 
 import numpy as np
 
@@ -21,6 +21,12 @@ from evenhand.criteria import Scale as ScaleName
 from evenhand.data.cells import NO_VERDICT
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
+    FIRST,
+    NEITHER,
+    SECOND,
+    SIDE_SCORES,
+    SIDES,
+    TIE,
     Asked,
     Comparison,
     Drawing,
@@ -42,28 +48,21 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.agreement import Calibration, calibration, confusion_matrix
+from evenhand.statistics.agreement import Calibration, calibration
 from evenhand.statistics.consistency import (
-    NOT_ASKED,
     UNSCORED,
     PositionBias,
     RepetitionStability,
     position_bias,
     repetition_stability,
 )
-from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
 
-FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
-SIDES = ("first", "second")
-TIE_LABEL = "tie"
-SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
 BINS = 10
-
 NO_LABELS = Missing("no labels of people were given")
-NO_PEOPLE = Missing("no preferences of people were given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,105 +106,36 @@ def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int,
     """
     found: dict[str, tuple[Criterion, list[Asked]]] = {}
     for cell, question in zip(results.cells(), results.asked(), strict=True):
-        about, judged = cell.about, question.judged
+        about, judged = cell.about, question.systems
         criterion = results.criterion if question.compares else results.criterion_of(cell)
-        chosen = [
+        label, selected = (
             None if each is None else _category(each, question, criterion)
             for each in (question.gold, question.selected)
-        ]
-        known = [lengths.get((about["instance"], system)) for system in judged]
+        )
+        characters = tuple(lengths.get((about["instance"], system)) for system in judged)
         if question.compares:
-            known = [about.get("first_length"), about.get("second_length")]
-        characters = tuple(length for length in known if length is not None)
+            characters = about.get("first_length"), about.get("second_length")
         asked = Asked(
             about["instance"],
             question.verdict,
-            chosen[0],
-            lengths=characters if characters and len(characters) == len(known) else None,
-            systems=judged or None,
+            label,
+            lengths=tuple(length for length in characters if length is not None),
+            systems=judged,
             cluster=about.get("cluster"),
-            selected=chosen[1],
+            selected=selected,
             score=question.score,
         )
         found.setdefault(criterion.name, (criterion, []))[1].append(asked)
-    sides = sides_of(getattr(results, "systems", ()))
+    systems: tuple[str, ...] = getattr(results, "systems", ())
+    sides = (systems[0], systems[1]) if len(systems) == 2 and "tie" not in systems else SIDES
     return [Questions(criterion, rules, tuple(asked), sides) for criterion, asked in found.values()]
 
 
 def _category(label: str, question: QuestionAsked, criterion: Criterion) -> int:
     """Return the category of a label; a comparison is labelled by the system that is better, or as a tie."""
     if question.compares:
-        return question.judged.index(label) if label in question.judged else NEITHER
+        return question.systems.index(label) if label in question.systems else NEITHER
     return criterion.index_of(label)
-
-
-def sides_of(systems: Sequence[str]) -> tuple[str, str]:
-    """Return the names of the first and the second response, where all comparisons are between the same two systems."""
-    return (systems[0], systems[1]) if len(systems) == 2 and TIE_LABEL not in systems else SIDES
-
-
-@dataclass(frozen=True)
-class Categories:
-    """Votes, verdicts and labels on one criterion under one numbering.
-
-    An assessment has the numbers of its options. A comparison has sides: 0 the first response is better, 1 the second,
-    2 neither, 3 not applicable; of a graded one the side counts, not the grade. People can find a tie where the judge
-    was offered none, and so can the verdict of two orders.
-
-    Attributes:
-        criterion: The criterion of the votes.
-        sides: What the first and the second response of a comparison are called, where all comparisons are between the
-            same two.
-    """
-
-    criterion: Criterion
-    sides: tuple[str, str] = SIDES
-
-    @property
-    def compares(self) -> bool:
-        """Whether the criterion is of two responses."""
-        return self.criterion.scale == "pairwise"
-
-    @cached_property
-    def scale(self) -> Scale:
-        """The categories as a scale, for kappas and matrices."""
-        if not self.compares:
-            return Scale.of(self.criterion)
-        na = self.criterion.na_index
-        more = () if na is None else (self.criterion.labels[na],)
-        nothing = (None,) * len(more)
-        values = (*SIDE_SCORES.values(), *nothing)
-        return Scale("pairwise", (*self.sides, TIE_LABEL, *more), levels=(2, 0, 1, *nothing), values=values)
-
-    @cached_property
-    def _sides(self) -> Mapping[int, int]:
-        """Option -> side. Without values, options count in the order in which they are listed."""
-        options = self.criterion.options
-        ranked = [index for index, option in enumerate(options) if not option.na]
-        if self.criterion.has_values:
-            values = {index: options[index].value or 0.0 for index in ranked}
-        else:
-            values = {index: 1 - place / (len(ranked) - 1) for place, index in enumerate(ranked)}
-        sides = {
-            index: NEITHER if abs(value - 0.5) < 1e-9 else FIRST if value > 0.5 else SECOND
-            for index, value in values.items()
-        }
-        return {**sides, **{index: NOT_APPLICABLE for index, option in enumerate(options) if option.na}}
-
-    def of_vote(self, vote: Vote) -> int:
-        """Find the category that a vote selects; -1 for none."""
-        return UNSCORED if vote.selected_index is None else self.of_option(vote.selected_index)
-
-    def of_option(self, index: int) -> int:
-        """Find the category of an option."""
-        return self._sides[index] if self.compares else index
-
-    def of_verdict(self, verdict: Verdict) -> int | None:
-        """Find the category that a verdict selects; None for none."""
-        index = verdict.selected_index
-        if index is None:
-            return NEITHER if self.compares and verdict.aggregated_value == 0.5 else None
-        return self.of_option(index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,12 +145,10 @@ class PeopleComparison(Comparison):
     Attributes:
         vote_accuracy: Share of the single votes that are the label, over the votes that selected something.
         all_orders_right: Share of the draws, scored in all orders, that are the label in every order.
-        krippendorff_alpha: At the level of measurement of the options.
     """
 
     vote_accuracy: Interval | Missing
     all_orders_right: Interval | Missing
-    krippendorff_alpha: Interval | Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +170,7 @@ class JudgesAgreement:
 class CriterionReliability:
     """One judge on one criterion.
 
-    Every interval takes instances as the sampling unit, with all their questions, orders and draws inside; only those
-    of kappa and alpha take questions.
+    Every interval takes instances as the sampling unit, with all their questions, orders and draws inside.
 
     Attributes:
         judge_id: The id of the judge.
@@ -264,7 +191,7 @@ class CriterionReliability:
         people: Against labels or preferences.
         confidences: The probabilities of the options that were selected, against whether people selected the same.
         level: The level of the intervals.
-        resamples: Draws for the intervals of kappa and alpha.
+        resamples: Draws for the intervals of kappas.
         seed: The seed of these draws.
         num_clusters: Clusters that the instances are of; None if instances do not depend on each other.
     """
@@ -314,7 +241,7 @@ def criterion_reliability(
         num_missing: The number of questions not asked because a response is missing.
         sides: The names of the two systems, if there are only two.
         level: The level of the intervals.
-        resamples: Draws for the intervals of kappa and alpha.
+        resamples: Draws for the intervals of kappas.
         seed: The seed of these draws.
 
     Example:
@@ -331,12 +258,12 @@ def criterion_reliability(
         >>> round(report.position.position_consistency.estimate, 3), report.position.n_primacy
         (0.667, 1)
         >>> report.repetition.reason
-        'no prompt was drawn twice: set samples to 3 or more'
+        'no prompt has a selection in two draws: set samples to 3 or more'
     """
-    categories = Categories(criterion, sides)
+    scale = Scale.of(criterion, sides)
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
     low, high = criterion.score_range
-    repetition, spread = _of_draws(asked, categories, level, (high - low) / 2)
+    repetition, spread = _of_draws(asked, scale, level, (high - low) / 2)
     return CriterionReliability(
         judge_id=judge_id,
         criterion=criterion.name,
@@ -347,13 +274,13 @@ def criterion_reliability(
         num_missing=num_missing,
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
         replies=_replies(asked, level),
-        position=_position(asked, categories, level),
+        position=_position(asked, scale, level),
         repetition=repetition,
         spread=spread,
-        verbosity=verbosity(asked, categories, level),
-        verbosity_given_people=verbosity(asked, categories, level, given_people=True),
-        people=compare_with_people(asked, categories, **drawing),
-        confidences=confidences_of(asked, categories, level=level),
+        verbosity=verbosity(asked, scale, level),
+        verbosity_given_people=verbosity(asked, scale, level, given_people=True),
+        people=compare_with_people(asked, scale, **drawing),
+        confidences=confidences_of(asked, scale, level=level),
         level=float(level),
         resamples=resamples,
         seed=seed,
@@ -377,17 +304,16 @@ def reliability_of_judges(
         if len(judges) > 1:
             verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
             over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
-            categories = Categories(each.criterion, each.sides)
-            agreements.append(
-                agreement_of_judges(
-                    verdicts, categories, level=over, resamples=drawing["resamples"], seed=drawing["seed"]
-                )
-            )
+            drawn = Drawing(level=over, resamples=drawing["resamples"], seed=drawing["seed"])
+            agreements.append(agreement_of_judges(verdicts, each.criterion, each.sides, **drawn))
     return tuple(results), tuple(agreements)
 
 
 def agreement_of_judges(
-    verdicts: Mapping[str, Sequence[Verdict]], categories: Categories, **drawing: Unpack[Drawing]
+    verdicts: Mapping[str, Sequence[Verdict]],
+    criterion: Criterion,
+    sides: tuple[str, str] = SIDES,
+    **drawing: Unpack[Drawing],
 ) -> JudgesAgreement:
     """Measure how far judges agree that were asked the same questions.
 
@@ -396,17 +322,17 @@ def agreement_of_judges(
 
     Args:
         verdicts: Judge -> verdict per question, by its own votes alone; two judges or more.
-        categories: The categories of the criterion.
+        criterion: The criterion of the votes.
+        sides: The names of the two systems, if there are only two.
         **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
             and seed of the intervals.
     """
-    scale = Scale.of(categories.criterion)
-    sides, selected = (
-        {judge: list(map(read, given)) for judge, given in verdicts.items()}
-        for read in (categories.of_verdict, scale.place_of)
+    by_side, scale = Scale.of(criterion, sides), Scale.of(criterion)
+    preferred, selected = (
+        {judge: list(map(own.place_of, given)) for judge, given in verdicts.items()} for own in (by_side, scale)
     )
     (everyone,) = panels(selected, {}, scale, **drawing)
-    return JudgesAgreement(categories.criterion.name, all_pairs(sides, {}, categories.scale, **drawing), everyone)
+    return JudgesAgreement(criterion.name, all_pairs(preferred, {}, by_side, **drawing), everyone)
 
 
 def labelled_questions(
@@ -445,9 +371,9 @@ def labelled_questions(
             ]
     else:
         (own,) = (each for each in found if criterion in {None, each.criterion.name})
-        scale, asked, names = Categories(own.criterion, own.sides).scale, list(own.asked), [own.criterion.name]
-    asked = [each for each in asked if system in {None, *(each.systems or ())}]
-    systems = dict.fromkeys(name for each in asked for name in each.systems or ())
+        scale, asked, names = Scale.of(own.criterion, own.sides), list(own.asked), [own.criterion.name]
+    asked = [each for each in asked if system in {None, *each.systems}]
+    systems = dict.fromkeys(name for each in asked for name in each.systems)
     judges = results.parameters.get("judges") or results.parameters["votes"]
     return asked, scale, f"{', '.join((*systems, *([] if checks else names)))}: {', '.join(judges)}"
 
@@ -470,16 +396,12 @@ def _replies(asked: Sequence[Asked], level: Level) -> ReplyMeasures:
     return ReplyMeasures(**reply_measures([each.verdict.votes for each in asked], rows=rows, level=over))
 
 
-def _selections(rows: Iterable[tuple[Hashable, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
-    """Pad rows of selections to the longest with `NOT_ASKED`; the first of each row is its cluster."""
-    rows = list(rows)
-    table = np.full((len(rows), max((len(row) for _, row in rows), default=0)), NOT_ASKED, dtype=np.int64)
-    for place, (_, row) in enumerate(rows):
-        table[place, : len(row)] = row
-    return table, IntervalLevel.of(level).over([cluster for cluster, _ in rows])
+def _category_of(scale: Scale, vote: Vote) -> int:
+    place = scale.place_of(vote)
+    return UNSCORED if place is None else place
 
 
-def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> PositionBias | Missing:
+def _position(asked: Sequence[Asked], scale: Scale, level: Level) -> PositionBias | Missing:
     """Compare every draw that was asked for in an order with the same in the reverse order.
 
     A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
@@ -487,67 +409,42 @@ def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> P
     does, 1 and 0 if later: in the terms of `position_bias`, primacy and recency.
     """
     pairs = [
-        (question.together, (votes[order], votes[order[::-1]]))
+        (question.together, votes[order], votes[order[::-1]])
         for question in asked
         for votes in question.draws.values()
         for order in sorted(votes)
         if order <= order[::-1] and order[::-1] in votes
     ]
-    if not pairs:
-        return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
 
     def moved(first: Vote, second: Vote) -> list[int]:
-        if categories.compares:
-            return [categories.of_vote(first), categories.of_vote(second)]
+        if scale.compares:
+            return [_category_of(scale, first), _category_of(scale, second)]
         if first.selected_index is None or second.selected_index is None:
             return [UNSCORED if vote.selected_index is None else 0 for vote in (first, second)]
         place, other = first.order.index(first.selected_index), first.order.index(second.selected_index)
         return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
 
-    sides = [(cluster, moved(*pair)) for cluster, pair in pairs]
-    selections, over = _selections(sides, level)
-    found = position_bias(selections, level=over)
-    return found if found.n_checked else Missing("no question has a selection in both orders")
+    over = IntervalLevel.of(level).over([together for together, _, _ in pairs])
+    found = position_bias([moved(first, second) for _, first, second in pairs], level=over)
+    reason = "no question has a selection in an order and in its reverse: leave check_positional_bias on"
+    return found if found.n_checked else Missing(reason)
 
 
 def _of_draws(
-    asked: Sequence[Asked], categories: Categories, level: Level, greatest: float
+    asked: Sequence[Asked], scale: Scale, level: Level, greatest: float
 ) -> tuple[RepetitionStability | Missing, Interval | Missing]:
     """Compute agreement and spread of the draws of a prompt: of a question in one order."""
+    once = "no prompt has a selection in two draws: set samples to 3 or more"
     prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
     values = [(each, [vote.value for vote in votes if vote.value is not None]) for each, votes in prompts]
     spreads = [(cluster, statistics.pstdev(drawn), 1.0) for cluster, drawn in values if len(drawn) > 1]
-    once = "no prompt was drawn twice with a value: set samples to 3 or more"
-    spread = _share(spreads, level, once, bounds=(0.0, greatest))
-    selections, over = _selections(((each, [*map(categories.of_vote, votes)]) for each, votes in prompts), level)
-    if selections.shape[1] < 2:
-        return Missing("no prompt was drawn twice: set samples to 3 or more"), spread
-    found = repetition_stability(selections, level=over)
-    return found if found.n_repeated else Missing("no prompt has a selection in two draws"), spread
-
-
-class Meeting(NamedTuple):
-    """Two responses to one instance, and which one the judge prefers.
-
-    Attributes:
-        together: The row of the data, or its cluster.
-        score: 1 if the first wins, 0 if the second, ½ if neither does; None if that is not known.
-        lengths: The lengths of both, in characters.
-        preference: 1, -1 or 0 as people prefer the first, the second or neither; None if that is not known.
-        shown_first: 1 if the first response was shown first, -1 if the second was, 0 if they were not shown together.
-        systems: The systems that wrote the two; None if that is not known.
-    """
-
-    together: Hashable
-    score: float | None
-    lengths: tuple[int, ...]
-    preference: float | None
-    shown_first: int
-    systems: tuple[str, ...] | None
+    over = IntervalLevel.of(level).over([together for together, _ in prompts])
+    found = repetition_stability([[_category_of(scale, vote) for vote in votes] for _, votes in prompts], level=over)
+    return found if found.n_repeated else Missing(once), _share(spreads, level, once, bounds=(0.0, greatest))
 
 
 def verbosity(
-    asked: Sequence[Asked], categories: Categories, level: Level, *, given_people: bool = False
+    asked: Sequence[Asked], scale: Scale, level: Level, *, given_people: bool = False
 ) -> VerbositySlope | Missing:
     """Estimate the slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 
@@ -556,58 +453,50 @@ def verbosity(
 
     Args:
         asked: The questions.
-        categories: The categories of the criterion.
+        scale: The categories of the criterion.
         level: The level of the intervals.
         given_people: Hold fixed which of the two people prefer.
     """
-    meetings = list(_meetings(asked, categories))
-    if not meetings and not categories.compares:
-        return Missing("no two responses to one instance were assessed, so there is no ratio of lengths")
-    _, scores, _, preferences, places, systems = zip(*meetings, strict=True) if meetings else ((),) * 6
-    if given_people and preferences.count(None) == len(preferences):
-        return NO_PEOPLE
-    if {*scores} - {None} == {0.5}:
-        return Missing("neither of two responses was ever preferred")
-    if given_people and not any(preferences):
-        return Missing("people never preferred either of two responses, so that nothing need be held fixed")
+    if given_people and all(question.label is None for question in asked):
+        return NO_LABELS
+    meetings = list(_meetings(asked, scale))
+    if not meetings:
+        return Missing("no two responses to one instance with known lengths were judged")
+    together, scores, lengths, preferences, places, systems = zip(*meetings, strict=True)
     found = verbosity_slope(
         as_array(scores),
-        np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
-        systems=None if None in systems or not systems else np.array(systems),
+        lengths,
+        systems=systems if all(systems) else None,
         quality_difference=as_array(preferences) if given_people else None,
         shown_first=places if any(places) else None,
-        ties="davidson" if 0.5 in scores else "half",
-        level=IntervalLevel.of(level).over([meeting.together for meeting in meetings]),
+        ties="davidson" if TIE in scores else "half",
+        level=IntervalLevel.of(level).over(together),
     )
     return found if found.reason is None else Missing(found.reason)
 
 
-def _meetings(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
-    if categories.compares:
-        for question in asked:
-            if question.lengths is None or len(question.lengths) != 2:
-                continue
-            preference = None if question.label is None else PREFERENCES.get(question.label)
-            for vote in question.verdict.votes:
-                score, place = SIDE_SCORES.get(categories.of_vote(vote)), 1 if vote.order == (0, 1) else -1
-                yield Meeting(question.together, score, question.lengths, preference, place, question.systems)
-        return
+Meeting = tuple[Hashable, float | None, tuple[int, ...], float | None, int, tuple[str, ...]]
+"""Two responses to one instance: the row or cluster; 1 if the judge prefers the first, 0 the second, ½ neither; the
+lengths; 1, -1 or 0 as people prefer the first, the second or neither; 1 if the first was shown first, -1 if the second
+was, 0 if they were not shown together; the systems."""
+
+
+def _meetings(asked: Sequence[Asked], scale: Scale) -> Iterator[Meeting]:
     of_instance: dict[int, list[Asked]] = {}
     for question in asked:
-        if question.lengths is not None:
+        if scale.compares and len(question.lengths) == 2:
+            preference = None if question.label is None else PREFERENCES.get(question.label)
+            for vote in question.verdict.votes:
+                score, place = SIDE_SCORES.get(_category_of(scale, vote)), 1 if vote.order == (0, 1) else -1
+                yield question.together, score, question.lengths, preference, place, question.systems
+        elif question.lengths and not scale.compares:
             of_instance.setdefault(question.instance, []).append(question)
-    levels = categories.scale.levels
     for questions in of_instance.values():
         for first, second in combinations(questions, 2):
             score = _order(first.verdict.aggregated_value, second.verdict.aggregated_value)
-            yield Meeting(
-                first.together,
-                None if score is None else (1 + score) / 2,
-                (first.lengths or ()) + (second.lengths or ()),
-                _order(*(None if each.label is None else levels[each.label] for each in (first, second))),
-                0,
-                None if first.systems is None or second.systems is None else first.systems + second.systems,
-            )
+            preferred = _order(*(None if each.label is None else scale.levels[each.label] for each in (first, second)))
+            lengths, systems = first.lengths + second.lengths, first.systems + second.systems
+            yield first.together, None if score is None else (1 + score) / 2, lengths, preferred, 0, systems
 
 
 def _order(first: float | None, second: float | None) -> float | None:
@@ -617,46 +506,30 @@ def _order(first: float | None, second: float | None) -> float | None:
     return 0.0 if abs(first - second) < 1e-9 else float(np.sign(first - second))
 
 
-def compare_with_people(
-    asked: Sequence[Asked], categories: Categories, **drawing: Unpack[Drawing]
-) -> PeopleComparison | Missing:
-    """Compare the votes and verdicts on the questions that people labelled with the labels."""
-    labelled = [question for question in asked if question.label is not None]
+def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[Drawing]) -> PeopleComparison | Missing:
+    """Compare the votes and verdicts with the labels of people, on the questions that these labelled."""
+    labelled, level = [question for question in asked if question.label is not None], drawing["level"]
     if not labelled:
         return NO_LABELS
-    scale, level = categories.scale, drawing["level"]
-
-    def places(questions: Sequence[Asked]) -> tuple[FloatArray, FloatArray]:
-        return (
-            as_array(question.label for question in questions),
-            as_array(categories.of_verdict(question.verdict) for question in questions),
-        )
-
     votes, draws = [], []
     for question in labelled:
-        selections = [[categories.of_vote(vote) for vote in of_draw.values()] for of_draw in question.draws.values()]
-        single = [each == question.label for of_draw in selections for each in of_draw if each != UNSCORED]
-        whole = [{*each} == {question.label} for each in selections if len(each) > 1 and UNSCORED not in each]
+        selections = [[_category_of(scale, vote) for vote in own.values()] for own in question.draws.values()]
+        single = [each == question.label for own in selections for each in own if each != UNSCORED]
+        whole = [{*own} == {question.label} for own in selections if len(own) > 1 and UNSCORED not in own]
         votes.append((question.together, sum(single), len(single)))
         draws.append((question.together, sum(whole), len(whole)))
-    truth, judged = places(labelled)
-    drawn = Drawing(
-        level=IntervalLevel.of(level).over([question.together for question in labelled]),
-        resamples=drawing["resamples"],
-        seed=drawing["seed"],
-    )
-    compared = compare_labels(truth, judged, scale, **drawn)
-    matrix = confusion_matrix(*places(asked), len(scale.labels))
+    truth = as_array(question.label for question in asked)
+    judged = as_array(scale.place_of(question.verdict) for question in asked)
+    over = IntervalLevel.of(level).over([question.together for question in asked])
     nothing = "nothing that people labelled has a selection of the judge"
     return PeopleComparison(
-        **{**compared, "confusion_matrix": matrix},
+        **compare_labels(truth, judged, scale, level=over, resamples=drawing["resamples"], seed=drawing["seed"]),
         vote_accuracy=_share(votes, level, nothing),
         all_orders_right=_share(draws, level, nothing),
-        krippendorff_alpha=scale.alpha(np.column_stack([scale.as_ratings(judged), scale.as_ratings(truth)]), **drawn),
     )
 
 
-def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Calibration | Missing:
+def confidences_of(asked: Sequence[Asked], scale: Scale, *, level: Level) -> Calibration | Missing:
     """Compare the probability of each option selected with whether people chose it, for every vote that has both."""
     votes = [
         (question, vote)
@@ -671,10 +544,10 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Lev
         return NO_LABELS
     stated = []
     for _, vote in labelled:  # of the probability that the options cover, what the category selected has
-        shares, chosen = vote.probabilities or (), categories.of_vote(vote)
-        own = sum(share for index, share in enumerate(shares) if categories.of_option(index) == chosen)
+        shares, chosen = vote.probabilities or (), scale.place_of(vote)
+        own = sum(share for place, share in zip(scale.places, shares, strict=False) if place == chosen)
         stated.append(min(own / sum(shares), 1.0))
-    right = [float(categories.of_vote(vote) == question.label) for question, vote in labelled]
+    right = [float(scale.place_of(vote) == question.label) for question, vote in labelled]
     over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
     return calibration(stated, right, bins=BINS, level=over)
 
@@ -711,7 +584,6 @@ LINES: Final = (
     Line("  right in every order", "people.all_orders_right", "share"),
     Line("  Cohen's kappa", "people.cohen_kappa", "number"),
     Line("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", "number"),
-    Line("  Krippendorff's alpha", "people.krippendorff_alpha", "number"),
     Line(
         "overconfidence",
         "confidences.overconfidence",
@@ -783,8 +655,3 @@ def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
     if result.num_missing:
         were = "was" if result.num_missing == 1 else "were"
         yield f"{format_count(result.num_missing, 'question')} {were} not asked, as a response is missing."
-    if not isinstance(result.people, Missing) and result.num_questions > result.num_instances:
-        yield (
-            f"The intervals of kappa and alpha take the {format_count(result.num_questions)} questions as independent; "
-            "those that share an instance may not be."
-        )

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast, get_args
 import numpy as np
 import pyarrow
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from evenhand.aggregation.rubric_score import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
@@ -26,9 +27,8 @@ from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
-from evenhand.judging.conversation import Flow
+from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.sheet import asked_together
 from evenhand.modes.differences import (
     best_system,
     differences_tables,
@@ -48,7 +48,6 @@ from evenhand.results.measures import (
     Outcomes,
     QuestionName,
     Reported,
-    UnscoredCounts,
     measure,
     measures_table,
     or_missing,
@@ -70,10 +69,9 @@ from evenhand.results.vote_columns import (
     BoolArray,
     Cell,
     FloatArray,
-    IntArray,
     VerdictColumns,
-    VoteColumns,
     codes_of,
+    first_rows,
     numbers_for_measures,
 )
 from evenhand.scoring import (
@@ -81,6 +79,7 @@ from evenhand.scoring import (
     ReplyMeasures,
     ScoreSummary,
     bounded_mean,
+    means_if_unscored,
     readings_note,
     reply_measures,
     summarize,
@@ -378,11 +377,10 @@ class RubricMode(Mode[RubricResult]):
         found = super().judged_cells(subjects, judges, places)
         if self.own_rubrics:
             return found
-        order = {
-            name: {each: place for place, each in enumerate(dict.fromkeys(cell.about[name] for cell in found))}
-            for name in ("criterion", "system")
-        }
-        return sorted(found, key=lambda cell: [order[name][cell.about[name]] for name in order])
+        cells = dict.fromkeys((cell.about["criterion"], cell.about["system"]) for cell in found)
+        names = [list(dict.fromkeys(each)) for each in zip(*cells, strict=True)]
+        order = {cell: place for place, cell in enumerate(product(*names))}
+        return sorted(found, key=lambda cell: order[cell.about["criterion"], cell.about["system"]])
 
     @property
     def saved_as(self) -> str:  # type: ignore[override] # not of the class alone
@@ -474,18 +472,14 @@ def rubric_result(
     judged = zip(verdicts, rubric.criteria, strict=True)
     extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in judged]
     ends = [rubric_score([pair[side] for pair in extremes], rubric) for side in (0, 1)]
-    bounds = raw_bounds = None
-    if any(end.score is not None for end in ends):
-        low, high = (
-            max((limit if end.score is None else end.score) - taken, least)
-            for end, limit in zip(ends, ranges.score, strict=True)
-        )
-        bounds = (low, high)
-        low, high = (
-            (limit if end.raw_score is None else end.raw_score) - taken
-            for end, limit in zip(ends, ranges.raw_score, strict=True)
-        )
-        raw_bounds = (low, high)
+
+    def possible(name: str, least: float) -> tuple[float, float] | None:
+        if all(end.score is None for end in ends):
+            return None
+        limits = zip((getattr(end, name) for end in ends), getattr(ranges, name), strict=True)
+        low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
+        return low, high
+
     spread, variance = _spread_of_draws(verdicts, rubric, rules, length_penalty)
     return RubricResult(
         rubric=rubric,
@@ -494,8 +488,8 @@ def rubric_result(
         length_penalty=length_penalty,
         score=None if score.score is None else max(score.score - taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=bounds,
-        raw_bounds=raw_bounds,
+        bounds=possible("score", least),
+        raw_bounds=possible("raw_score", -math.inf),
         spread=spread,
         draw_variance=variance,
     )
@@ -605,7 +599,7 @@ def summarize_rubric(
         level=level,
         bounds=(lowest - greatest, highest),
     )
-    unlimited = Missing(weightless or "the rubric applies to no response")
+    nothing = weightless or "the rubric applies to no response"
     width = bounds[1] - bounds[0]
     spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, width / 2))
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
@@ -625,8 +619,7 @@ def summarize_rubric(
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score_if_unscored_0=float(np.clip(ends[:, 0].mean(), 0, 1)) if len(ends) else unlimited,
-        score_if_unscored_1=float(np.clip(ends[:, 1].mean(), 0, 1)) if len(ends) else unlimited,
+        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits, nothing).items()},
         criteria=MappingProxyType(
             {
                 criterion.name: summarize_criterion(
@@ -777,89 +770,53 @@ class JudgedColumns:
 
     Attributes:
         criterion: The criterion of the judgements.
-        instances: The rows of the data.
-        selected: The place of the option that was selected; -1 if there is none.
-        gold: The place of the option that a person chose; -1 without one.
-        clusters: The clusters of the rows; None if rows are independent.
+        about: ``instance``, ``selected`` (the label), ``gold`` and ``cluster`` of each row; None if there is none.
         verdicts: The verdicts with their votes.
     """
 
     criterion: Criterion
-    instances: IntArray
-    selected: IntArray
-    gold: IntArray
-    clusters: tuple[str | None, ...]
+    about: Mapping[str, NDArray[Any]]
     verdicts: VerdictColumns
-
-    @classmethod
-    def of(cls, judged: Sequence[Judgement], criterion: Criterion, rules: VoteRules) -> Self:
-        """Return those of entries.
-
-        Args:
-            judged: The judgements.
-            criterion: By which they were judged.
-            rules: The rules by which votes became verdicts.
-        """
-        verdicts = [each.verdict for each in judged]
-        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
-        labels = [None, *criterion.labels]
-        places = {label: place - 1 for place, label in enumerate(labels)}
-        return cls(
-            criterion=criterion,
-            instances=np.array([each.instance for each in judged], dtype=np.int64),
-            selected=np.array([places[verdict.selected_label] for verdict in verdicts], dtype=np.int64),
-            gold=np.array([places[each.gold] for each in judged], dtype=np.int64),
-            clusters=tuple(each.cluster for each in judged),
-            verdicts=VerdictColumns.of(verdicts, masses),
-        )
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return all columns, one after the other."""
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("instances", "selected", "gold")
-        }
-        clusters = tuple(chain.from_iterable(part.clusters for part in parts))
-        verdicts = VerdictColumns.joined([part.verdicts for part in parts])
-        return cls(parts[0].criterion, **columns, clusters=clusters, verdicts=verdicts)
-
-    def __len__(self) -> int:
-        return len(self.instances)
+        about = {name: np.concatenate([part.about[name] for part in parts]) for name in parts[0].about}
+        return cls(parts[0].criterion, about, VerdictColumns.joined([part.verdicts for part in parts]))
 
     def gold_agreement(self, level: IntervalLevel) -> Interval | None:
         """Return the share of the rows with a gold label and a selection whose labels are the same."""
-        both = (self.gold >= 0) & (self.selected >= 0)
-        (share,) = mean_intervals(np.where(both, self.gold == self.selected, np.nan), level=level)
+        gold, selected = self.about["gold"], self.about["selected"]
+        both = gold.astype(bool) & selected.astype(bool)
+        (share,) = mean_intervals(np.where(both, gold == selected, np.nan), level=level)
         return share
 
     def scored(self) -> FloatArray:
         """Return shape (n, 3): the score of each row, and its two limits."""
-        return np.column_stack([self.verdicts.score, self.verdicts.limits(self.ranges())])
+        scores = self.verdicts.score
+        ranges = np.tile(np.array(self.criterion.score_range, dtype=float), (len(scores), 1))
+        return np.column_stack([scores, self.verdicts.limits(ranges)])
 
-    def outcomes(self, system: str) -> tuple[Outcome, ...]:
-        """Return the judgements as outcomes of a system."""
-        labels, name = [*self.criterion.labels, None], self.criterion.name  # the last is that of -1
-        held = self.verdicts
-        rows = zip(self.instances.tolist(), held.score.tolist(), self.selected, held.na, self.clusters, strict=True)
-        return tuple(
+    def outcomes(self, system: str, part_of: str | None) -> Outcomes:
+        """Return the outcomes of the system; the criterion may be part of a rubric."""
+        about = [self.about[name] for name in ("instance", "selected", "cluster")]
+        rows = zip(*about, self.verdicts.score, self.verdicts.na, strict=True)
+        found = [
             Outcome(
-                instance,
-                ((instance, system, name),),
-                None if math.isnan(score) else score,
-                labels[place],
+                int(instance),
+                ((int(instance), system, self.criterion.name),),
+                None if math.isnan(score) else float(score),
+                selected,
                 na=bool(na),
                 cluster=cluster,
             )
-            for instance, score, place, na, cluster in rows
-        )
-
-    def ranges(self) -> FloatArray:
-        """Return shape (n, 2): the range of the criterion for each row."""
-        return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
+            for instance, selected, cluster, score, na in rows
+        ]
+        return Outcomes.by(self.criterion, found, system=system, part_of=part_of)
 
 
 def columns_of_table(
-    table: pyarrow.Table, criteria: Sequence[Criterion], first: int = 0, kept: BoolArray | None = None
+    table: pyarrow.Table, criteria: Sequence[Criterion], first: int, kept: BoolArray | None
 ) -> dict[tuple[str, str], JudgedColumns]:
     """Return ``(system, criterion name)`` -> the judgements of one part.
 
@@ -870,33 +827,22 @@ def columns_of_table(
         kept: The cells that are left; None for all.
     """
     verdicts = VerdictColumns.of_table(table)
-    firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
-    about = table.select(_ABOUT)
-    about = about if len(firsts) == len(table) else about.take(firsts)
-    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
+    about = first_rows(table.select([CELL, *_ABOUT]))
     names = pc.unique(about.column("system")).to_pylist()
     judged = codes_of(about.column("system"), names)
+    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
     found = {}
     for (place, system), (number, criterion) in product(enumerate(names), enumerate(criteria)):
-        own: BoolArray = (judged == place) & (asked == number)
-        own &= True if kept is None else kept
-        held = about if own.all() else about.filter(own)
-        found[system, criterion.name] = JudgedColumns(
-            criterion=criterion,
-            instances=held.column("instance").to_numpy() + first,
-            selected=_places(held.column(_SELECTED), criterion),
-            gold=_places(held.column("gold"), criterion),
-            clusters=tuple(held.column("cluster").to_pylist()),
-            verdicts=verdicts.only(own),
-        )
+        own: BoolArray = (judged == place) & (asked == number) & (True if kept is None else kept)
+        held, labels = about.filter(own), np.array([*criterion.labels, None], dtype=object)
+        columns = {
+            "instance": held.column("instance").to_numpy() + first,
+            "selected": labels[codes_of(held.column(_SELECTED), criterion.labels)],
+            "gold": labels[codes_of(held.column("gold"), criterion.labels)],
+            "cluster": np.array(held.column("cluster").to_pylist(), dtype=object),
+        }
+        found[system, criterion.name] = JudgedColumns(criterion, columns, verdicts.only(own))
     return found
-
-
-def _places(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
-    """Return the place of each label among those of a criterion; -1 for none."""
-    given = [label for label in pc.unique(labels).to_pylist() if label is not None]
-    places = np.array([*map(criterion.index_of, given), -1], dtype=np.int64)
-    return places[codes_of(labels, given)]
 
 
 class JudgementAnalysis(Analysis):
@@ -924,10 +870,9 @@ class JudgementAnalysis(Analysis):
 
     def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
         """Make a judgement of each cell."""
-        criteria = {each.name: each for each in self.criteria}
-        for about, votes, _ in cells:
-            verdict = self.rules.aggregate(votes, criteria[about["criterion"]]) if votes else MISSING_RESPONSE
-            yield Judgement(**about, verdict=verdict)
+        for cell in cells:
+            verdict = self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
+            yield Judgement(**cell.about, verdict=verdict)
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
@@ -940,6 +885,11 @@ class JudgementAnalysis(Analysis):
         return tuple(map(Criterion.model_validate, self.header["criteria"]))
 
     @cached_property
+    def by_name(self) -> Mapping[str, Criterion]:
+        """Name -> criterion."""
+        return {each.name: each for each in self.criteria}
+
+    @cached_property
     def rubric(self) -> Rubric | None:
         """The rubric as it was judged, if the criteria are those of one."""
         rubric = self.header["rubric"]
@@ -949,13 +899,8 @@ class JudgementAnalysis(Analysis):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
-            (system, criterion.name): summarize_criterion(
-                self.columns[system, criterion.name].verdicts,
-                criterion,
-                level=self._level,
-            )
-            for criterion in self.criteria
-            for system in self.systems
+            cell: summarize_criterion(columns.verdicts, columns.criterion, level=self._level)
+            for cell, columns in self.columns.items()
         }
 
     @cached_property
@@ -973,29 +918,27 @@ class JudgementAnalysis(Analysis):
         else:
             parts = [part.own_columns() for part in self.parts(texts=False)]
         return {
-            (system, criterion.name): JudgedColumns.joined([part[system, criterion.name] for part in parts])
-            for criterion in self.criteria
-            for system in self.systems
+            (system, name): JudgedColumns.joined([part[system, name] for part in parts])
+            for name, system in product(self.by_name, self.systems)
         }
 
     def own_columns(self) -> dict[tuple[str, str], JudgedColumns]:
         """Return the columns of a part that is in memory."""
-        return {
-            (system, each.name): JudgedColumns.of(self._cell(system, each.name), each, self.rules)
-            for each in self.criteria
-            for system in self.systems
-        }
-
-    def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
-        """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
-        own = [each for (of, _), each in self.columns.items() if system in {None, of}]
-        rows = np.concatenate([each.instances for each in own])
-        return UnscoredCounts.of(VoteColumns.joined([each.verdicts.votes for each in own]), rows)
-
-    @cached_property
-    def vote_columns(self) -> VoteColumns:
-        """Every vote, as far as measures need it; texts on disk are not read."""
-        return VoteColumns.joined([each.verdicts.votes for each in self.columns.values()])
+        found = {}
+        for system, criterion in product(self.systems, self.criteria):
+            own = self._cells[system, criterion.name]
+            verdicts = [each.verdict for each in own]
+            masses = [covered_mass(verdict, criterion, self.rules) for verdict in verdicts]
+            labels = {
+                "selected": [verdict.selected_label for verdict in verdicts],
+                "gold": [each.gold for each in own],
+                "cluster": [each.cluster for each in own],
+            }
+            columns: dict[str, NDArray[Any]] = {name: np.array(each, dtype=object) for name, each in labels.items()}
+            columns["instance"] = np.array([each.instance for each in own], dtype=np.int64)
+            held = VerdictColumns.of(verdicts, masses)
+            found[system, criterion.name] = JudgedColumns(criterion, columns, held)
+        return found
 
     @cached_property
     def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
@@ -1014,15 +957,9 @@ class JudgementAnalysis(Analysis):
     @cached_property
     def rubric_scores(self) -> Mapping[str, RubricSummary]:
         """System -> the summary of its rubric scores; empty without a rubric."""
-        if self.rubric is None:
-            return {}
+        expected = self.rules.scoring == "expected"
         return {
-            system: summarize_rubric(
-                results,
-                self.rubric,
-                expected=self.rules.scoring == "expected",
-                level=self._level,
-            )
+            system: summarize_rubric(results, results[0].rubric, expected=expected, level=self._level)
             for system, results in self.rubric_results.items()
         }
 
@@ -1030,11 +967,9 @@ class JudgementAnalysis(Analysis):
     def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems on every criterion: paired over the rows that both were judged on, p by Holm over all."""
         scored = {
-            criterion.name: {system: self.columns[system, criterion.name].scored() for system in self.systems}
-            for criterion in self.criteria
+            name: {system: self.columns[system, name].scored() for system in self.systems} for name in self.by_name
         }
-        ranges = {criterion.name: criterion.score_range for criterion in self.criteria}
-        return system_differences(scored, self._level, ranges)
+        return system_differences(scored, self._level, {each.name: each.score_range for each in self.criteria})
 
     @cached_property
     def rubric_differences(self) -> tuple[PairedDifference, ...]:
@@ -1050,8 +985,7 @@ class JudgementAnalysis(Analysis):
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion, and by the rubric."""
-        rubric = self.rubric
-        found = []
+        rubric, found = self.rubric, []
         for system in self.systems:
             if rubric is not None:
                 scored = zip(self._rows_of(system), self.rubric_results[system], strict=True)
@@ -1061,9 +995,7 @@ class JudgementAnalysis(Analysis):
                 )
                 found.append(Outcomes(system, rubric.name, of_rubric, rubric_range(rubric).score))
             part_of = None if rubric is None else rubric.name
-            for criterion in self.criteria:
-                own = self.columns[system, criterion.name].outcomes(system)
-                found.append(Outcomes.by(criterion, own, system=system, part_of=part_of))
+            found += [self.columns[system, name].outcomes(system, part_of) for name in self.by_name]
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
@@ -1077,9 +1009,9 @@ class JudgementAnalysis(Analysis):
             if (agrees := self.gold_agreement(system, criterion)) is not None:
                 yield Reported(criterion, (system,), Measure("gold_agreement", (), agrees, "share"), agrees.n)
         for (system, criterion), panel in self._panels.items():
-            for found in panel.measures() if panel is not None else ():
+            for found in panel.measures():
                 if found.name != "agreement":  # which the summary has
-                    yield Reported(criterion, (system,), found, None if panel is None else panel.num_judged)
+                    yield Reported(criterion, (system,), found, panel.num_judged)
         yield from reported_differences((*self.rubric_differences, *self.differences))
 
     @property
@@ -1089,15 +1021,17 @@ class JudgementAnalysis(Analysis):
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the criterion that the cell names."""
-        return next(each for each in self.criteria if each.name == cell.about["criterion"])
+        return self.by_name[cell.about["criterion"]]
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """Return the units of the criterion."""
-        return next((each.units for each in self.criteria if each.name == group["criterion"]), None)
+        criterion = self.by_name.get(group["criterion"])
+        return None if criterion is None else criterion.units
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """Return the score range of the criterion."""
-        return next((each.score_range for each in self.criteria if each.name == group["criterion"]), None)
+        criterion = self.by_name.get(group["criterion"])
+        return None if criterion is None else criterion.score_range
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
@@ -1107,41 +1041,39 @@ class JudgementAnalysis(Analysis):
         Raises:
             InvalidInputError: If there is no such system or criterion.
         """
-        cells = list(self.summaries)
-        if (system, criterion) not in cells:
+        if system not in self.systems or criterion not in self.by_name:
             raise InvalidInputError(
                 f"the table has no cell {(system, criterion)!r}; systems: {list(self.systems)!r}, criteria: "
-                f"{[each.name for each in self.criteria]!r}"
+                f"{list(self.by_name)!r}"
             )
-        return self._panels[system, criterion]
+        return self._panels.get((system, criterion))
 
     @cached_property
-    def _panels(self) -> Mapping[tuple[str, str], PanelReport | None]:
-        return {
-            (system, criterion.name): self._panel_of(system, criterion)
-            for criterion in self.criteria
-            for system in self.systems
-        }
-
-    def _panel_of(self, system: str, criterion: Criterion) -> PanelReport | None:
-        if len(self.parameters["judges"]) < 2 and self.parameters["grid"]["samples"] < 2:
-            return None  # and of a result on disk no vote is read for it
-        cell = self._cell(system, criterion.name)
-        right = [None if item.gold is None else criterion.options[criterion.index_of(item.gold)].value for item in cell]
-        return panel_report(
-            [item.verdict for item in cell],
-            criterion,
-            self.rules,
-            samples=self.parameters["grid"]["samples"],
-            reference=None if all(value is None for value in right) else right,
-            level=self._level,
-            seed=self.parameters["seed"],
-        )
+    def _panels(self) -> Mapping[tuple[str, str], PanelReport]:
+        """The measures of the judges of each cell; empty if one judge was asked once, and then no vote is read."""
+        samples = self.parameters["grid"]["samples"]
+        found: dict[tuple[str, str], PanelReport] = {}
+        several = len(self.parameters["judges"]) > 1 or samples > 1
+        for criterion, system in product(self.criteria, self.systems) if several else ():
+            cell = self._cells[system, criterion.name]
+            values: dict[str | None, float | None] = {each.label: each.value for each in criterion.options}
+            right = [values.get(item.gold) for item in cell]
+            report = panel_report(
+                [item.verdict for item in cell],
+                criterion,
+                self.rules,
+                samples=samples,
+                reference=None if all(value is None for value in right) else right,
+                level=self._level,
+                seed=self.parameters["seed"],
+            )
+            found |= {} if report is None else {(system, criterion.name): report}
+        return found
 
     @cached_property
     def _level(self) -> IntervalLevel:
         """The level of intervals over the rows, with their clusters; all cells have the same rows."""
-        return self.level_over(self.columns[self.systems[0], self.criteria[0].name].clusters)
+        return self.level_over(next(iter(self.columns.values())).about["cluster"].tolist())
 
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
@@ -1177,7 +1109,6 @@ class JudgementAnalysis(Analysis):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
-        panels = [(cell, report) for cell, report in self._panels.items() if report is not None]
         level, of_rubric = self.parameters["level"], []
         scores = {cell: each.score for cell, each in self.summaries.items()}
         if self.rubric is not None:
@@ -1193,7 +1124,7 @@ class JudgementAnalysis(Analysis):
             *differences_tables(self.rubric_differences, best, level=level, kind="rubric-differences"),
             self.text_table(),
             *differences_tables(self.differences, best, level=level),
-            *panel_tables(panels, level=level),
+            *panel_tables(list(self._panels.items()), level=level),
         )
 
     def text_table(self) -> TextTable:
@@ -1207,24 +1138,21 @@ class JudgementAnalysis(Analysis):
         )
         title, labels = f"Direct assessment by {', '.join(judges)}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, notes, level=self.parameters["level"])
-        if all((each.gold < 0).all() for each in self.columns.values()):
+        if not any(each.about["gold"].any() for each in self.columns.values()):
             return table
         return table.with_column(
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
 
-    def _cell(self, system: str, criterion: str) -> list[Judgement]:
-        return self._cells.get((system, criterion), [])
-
     def _rows_of(self, system: str) -> Iterator[tuple[Judgement, ...]]:
         """Give the judgements of each response of a system, one per criterion."""
-        return zip(*(self._cell(system, each.name) for each in self.criteria), strict=True)
+        return zip(*(self._cells[system, name] for name in self.by_name), strict=True)
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
-        cells: dict[tuple[str, str], list[Judgement]] = {}
+        cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
         for item in self.entries:
-            cells.setdefault((item.system, item.criterion), []).append(item)
+            cells[item.system, item.criterion].append(item)
         return cells
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
@@ -1232,7 +1160,7 @@ class JudgementAnalysis(Analysis):
         of_rubric = {
             (item.system, item.instance): result
             for system, results in self.rubric_results.items()
-            for item, result in zip(self._cell(system, self.criteria[0].name), results, strict=True)
+            for (item, *_), result in zip(self._rows_of(system), results, strict=True)
         }
         for each in self.entries:
             record = dict(zip(self.names, _question(each), strict=True)) | verdict_record(each.verdict)
@@ -1243,9 +1171,8 @@ class JudgementAnalysis(Analysis):
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the records, with further columns that measures need."""
-        criteria = {each.name: each for each in self.criteria}
         for row, each in zip(self.records(), self.entries, strict=True):
-            mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
+            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
             yield {**row, **numbers_for_measures(each.verdict, mass)}
 
 

@@ -70,11 +70,13 @@ class ReplyReading:
 
     Attributes:
         match: The option, or why none.
-        span: The position of the verdict's words in the reply; None without a verdict.
+        span: The position of the verdict's words in the reply; None without a verdict, or if that is not known.
+        reasoning: The reasons given with an answer of a sheet, where there are any.
     """
 
     match: Match
     span: Span | None = None
+    reasoning: str | None = None
 
 
 def unscored(reason: UnscoredReason) -> ReplyReading:

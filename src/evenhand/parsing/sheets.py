@@ -16,6 +16,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import ShownTexts, spoken_words, unfenced, without_markup, without_thinking
 from evenhand.parsing.labels import compile_labels
 from evenhand.parsing.reading import (
+    ReplyReading,
     Span,
     field_places,
     folded_name,
@@ -26,7 +27,7 @@ from evenhand.parsing.reading import (
     unscored,
     verdict_name,
 )
-from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, Match, UnscoredReason, without_lone_surrogates
+from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, UnscoredReason, without_lone_surrogates
 
 _INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
 _INDEX_FIELDS = {"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}
@@ -47,21 +48,6 @@ _ROW = re.compile(r"^[ \t]*\|?(?P<cells>[^|\n]*(?:\|[^|\n]*)+?)\|?[ \t]*$", re.M
 _NONCE_TAG = re.compile(  # a whole sheet
     r"<answers-(?P<nonce>[0-9a-f]{8})>(?P<content>(?:(?!<answers-).)*)</answers-(?P=nonce)>", re.IGNORECASE | re.DOTALL
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SheetAnswer:
-    """The answer of a reply to one item.
-
-    Attributes:
-        match: Which of the item's answers, or why none.
-        reasoning: The reasons given with it, where there are any.
-        span: The position of the answer's words in the reply, so that log-probabilities can be read there.
-    """
-
-    match: Match
-    reasoning: str | None = None
-    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +82,7 @@ def read_sheet(
     known: Sequence[int] | None = None,
     shown: Sequence[str] = (),
     nonce: str = "",
-) -> tuple[SheetAnswer, ...]:
+) -> tuple[ReplyReading, ...]:
     """Return the answer to each item.
 
     A sheet is the whole reply as JSON, in a code fence or not; numbered lines, each with what follows it up to the next
@@ -147,35 +133,36 @@ def read_sheet(
     entries, reason = _entries(spoken, offered_by, held)
     if not entries and len(asked) == 1:
         read = read_reply(text, answers[0], finish_reason=finish_reason, shown=shown, nonce=nonce)
-        return (SheetAnswer(read.match, _reasoning_in(spoken), read.span),)
+        return (replace(read, reasoning=_reasoning_in(spoken)),)
     named = [entry.number for entry in entries]
     allowed = set(asked) if known is None or not set(asked) <= set(named) else {*asked, *known}
     if len(set(named)) < len(named) or not set(named) <= allowed or len({tag["content"] for tag in tags}) > 1:
         reason = "ambiguous"
     if reason is not None:
-        return (SheetAnswer(unscored("truncated" if finish_reason == "length" else reason).match),) * len(asked)
+        return (unscored("truncated" if finish_reason == "length" else reason),) * len(asked)
     by_number = {entry.number: entry for entry in entries}
     last = named[-1] if named else None
     return tuple(
         _answer(by_number[number], offered, finish_reason if number == last else None)
         if number in by_number
-        else SheetAnswer(unscored(_why_missing(text, offered, finish_reason, number, last)).match)
+        else unscored(_why_missing(text, offered, finish_reason, number, last))
         for number, offered in offered_by.items()
     )
 
 
-def _answer(entry: _Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
+def _answer(entry: _Entry, offered: Sequence[str], finish_reason: str | None) -> ReplyReading:
     reasoning = without_lone_surrogates(entry.reasoning).strip() if entry.reasoning else ""
     text = entry.text
     if entry.truth and text is not None and not {"true", "false"} & {label.strip().casefold() for label in offered}:
         text = {"true": "yes", "false": "no"}[text]
     if text is None:
-        return SheetAnswer(unscored("truncated" if finish_reason == "length" else "no_match").match, reasoning or None)
+        none = unscored("truncated" if finish_reason == "length" else "no_match")
+        return replace(none, reasoning=reasoning or None)
     read = read_reply(text, offered, finish_reason=finish_reason)
     span = entry.span
     if span is None and read.span is not None and entry.start is not None:
         span = entry.start + read.span[0], entry.start + read.span[1]
-    return SheetAnswer(read.match, reasoning or None, span)
+    return ReplyReading(read.match, span, reasoning or None)
 
 
 def _why_missing(

@@ -194,8 +194,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
     given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
     for view in views:
         gold = str(given[view.name]) if view.name in given else None
-        known = gold is not None and view.selected is not None
-        yield replace(view, gold=gold, wrong=view.selected.casefold() != gold.casefold() if known else None)  # type: ignore[union-attr] # known
+        yield replace(view, gold=gold)
 
 
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
@@ -478,12 +477,12 @@ class _Packer:
         ]
         for label in chain.from_iterable(vote.shown for vote in view.votes):
             self._place("labels", label)  # in the criterion's order, as far as the votes show it
-        flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
+        flags = {"na": view.verdict.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
         held.columns[run] = [
             self._place("labels", view.selected),
             _with_text(view.score),
-            _with_text(view.spread),
-            _with_text(view.agreement, format_percent),
+            _with_text(view.verdict.spread),
+            _with_text(view.verdict.agreement, format_percent),
             sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
             self._place("reasons", view.unscored_reason),
             self._place("labels", view.gold),
@@ -494,31 +493,32 @@ class _Packer:
         self._counts["flipped"] += bool(view.flipped)
         self._counts["labelled"] += view.gold is not None
 
-    def _vote_names(self, vote: VoteView) -> tuple[int | None, ...]:
-        labels, reasons = self._place("labels", vote.selected), self._place("reasons", vote.unscored_reason)
-        return self._place("judges", vote.judge), labels, reasons
+    def _vote_names(self, view: VoteView) -> tuple[int | None, ...]:
+        labels, reasons = self._place("labels", view.selected), self._place("reasons", view.vote.unscored_reason)
+        return self._place("judges", view.vote.judge_id), labels, reasons
 
-    def _vote(self, vote: VoteView, held: _Packed) -> list[Any]:
+    def _vote(self, view: VoteView, held: _Packed) -> list[Any]:
         """Return the judge, label, reason, order, draw, value, NA, texts and the rest of a vote."""
-        reply, read = vote.reply, list[int]()
-        if reply is not None and vote.read_at is not None:  # between which characters, as JavaScript counts them
-            start, end = vote.read_at
+        vote, completion = view.vote, view.vote.completion
+        reply, read = view.reply, list[int]()
+        if reply is not None and view.read_at is not None:  # between which characters, as JavaScript counts them
+            start, end = view.read_at
             before, verdict, after = map(_visible_text, (reply[:start], reply[start:end], reply[end:]))
             reply, read = before + verdict + after, [_utf16_length(before), _utf16_length(before + verdict)]
-        reasoning = None if "reasoning" in self._leave_out else vote.reasoning
-        prompts = {} if "prompts" in self._leave_out else vote.prompts
+        reasoning = None if completion is None or "reasoning" in self._leave_out else completion.reasoning
+        prompts = {} if "prompts" in self._leave_out else view.prompts
         return [
-            *self._vote_names(vote),
-            [visible_line(label) for label in vote.shown],
+            *self._vote_names(view),
+            [visible_line(label) for label in view.shown],
             vote.sample + 1,
             _with_text(vote.value),
             int(vote.na),
-            *(self._text(each, held) for each in (vote.error, vote.reasons, reply, reasoning)),
+            *(self._text(each, held) for each in (vote.error, vote.assessment, reply, reasoning)),
             read,
-            visible_line(vote.how or "none"),
-            visible_line(vote.model or ""),
-            _with_text(vote.cost, format_cost),
-            [[visible_line(label), format_percent(share)] for label, share in vote.probabilities.items()],
+            visible_line(vote.match.kind if vote.match else "none"),
+            visible_line((completion and completion.model) or ""),
+            _with_text(vote.usage.cost, format_cost),
+            [[visible_line(label), format_percent(share)] for label, share in view.probabilities.items()],
             [[visible_line(stage), *self._stage(sent, held)] for stage, sent in prompts.items()],
         ]
 

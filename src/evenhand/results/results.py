@@ -22,7 +22,7 @@ from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
 from evenhand.results.compare import RunComparison, VerdictChange, compare
-from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
+from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.measures import Measure, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
@@ -203,8 +203,8 @@ class Results(PrintedTables):
         """Return the first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is not a result."""
         return self.verdict_list().head(n)
 
-    def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
-        """Sort all verdicts by ``spread``, ``disagreement``, ``length``, ``score`` or ``cost``, the greatest first."""
+    def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
+        """Sort all verdicts by ``spread``, ``disagreement``, ``length`` or ``score``, the greatest first."""
         return self.verdict_list().sort(by, ascending=ascending)
 
     def disagreements(self) -> VerdictList:
@@ -215,9 +215,9 @@ class Results(PrintedTables):
         """Return the verdicts on which a judge changed its choice with the order."""
         return self.verdict_list().flips()
 
-    def unscored(self, reason: str | None = None) -> VerdictList:
-        """Return the unscored verdicts, or those with a vote that is unscored for a reason such as ``refusal``."""
-        return self.verdict_list().unscored(reason)
+    def unscored(self) -> VerdictList:
+        """Return the unscored verdicts."""
+        return self.verdict_list().unscored()
 
     def row(self, row: str | int, data: object = None) -> RowView:
         """Return everything about one row for printing: its texts, and each verdict with each vote.

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from evenhand.engines.litellm import broken_connection
 from evenhand.engines.replies import (
     REDACTED,
-    SHOWN_CHARACTERS,
-    filtered_completion,
+    brief,
     looks_random,
     names_a_secret,
     read_error,
@@ -200,8 +199,6 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
             from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
 
             failure = read_error(status, own_words(link), secrets=secrets)
-            if filtered_completion(status, own_words(link)) is not None:
-                failure = RejectedRequestError(str(failure), cause="content_filter")
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
             failure = TransientEngineError(_message_of(link, secrets), cause=type(link).__name__)
@@ -226,4 +223,4 @@ def _causes(error: BaseException) -> list[BaseException]:
 def _message_of(error: BaseException, secrets: Iterable[str]) -> str:
     from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
 
-    return redact(f"{type(error).__name__}: {own_words(error)}", secrets)[:SHOWN_CHARACTERS]
+    return brief(f"{type(error).__name__}: {own_words(error)}", secrets)
