@@ -39,7 +39,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, measure, measures_table, or_missing
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
+from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
     Interval,
@@ -621,32 +621,6 @@ class GradeAnalysis(Analysis):
         level = format_level(self.parameters["level"])
         effects = [self._effects_table(level)] if self.unrelated_effects else []
         return (self._scores_table(level), *effects, self._places_table())
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` holds the names as shown.
-
-        An instance with too few candidates that have a text is a row without a judge.
-
-        Raises:
-            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot name.
-        """
-        runs = {(each.prompt, each.with_unrelated) for each in self.entries}
-        if len(runs) > 1 or any(unrelated for _, unrelated in runs):
-            raise InvalidInputError(
-                f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
-                "such an option: filter(prompt=…, with_unrelated=False) first"
-            )
-        found: list[dict[str, Any]] = []
-        for each in self.entries:
-            about = {"id": self.row_name(each.instance)}
-            about |= {} if each.cluster is None else {"cluster": each.cluster}
-            unjudged = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
-            for vote in each.votes:
-                chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
-                order = [each.candidates[place] for place in vote.order]
-                found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
-            found += [] if each.votes else [{**about, **unjudged, "unscored_reason": "missing_response"}]
-        return found
 
     @property
     def _key(self) -> str:
