@@ -166,8 +166,11 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replies": []}, r"replies is \(\); name at least one column"),
-        ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
+        ({"replies": []}, r"replies is \(\); name at least 1"),
+        (
+            {"replies": ["reply", "right"], "judge_field": "page"},
+            "judge_field is 'page', and replies names .*: name one",
+        ),
         ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is not an option of"),
         *[({"replies": "reply", "pattern": each}, "pattern is .*one") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
     ],

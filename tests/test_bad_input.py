@@ -56,20 +56,20 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("judge", "judge needs DATA, a file of rows, which is missing"),
+        ("judge", "judge needs DATA, which is missing"),
         (
             "judge rows.jsonl --criteria x --response-fields a",
-            "needs --engine (engine in a run file), which is missing",
+            "needs --engine, which is missing",
         ),
         ("judge rows.jsonl --engine", "--engine requires at least 1 element"),
-        (f"{JUDGE} --rubric-field r", "--criteria and --rubric-field are given"),
+        (f"{JUDGE} --rubric-field r", "needs --criteria or --rubric-field, and only one of them may be given"),
         (f"checklist rows.jsonl {ENGINE}", "checklist needs --checklist or --checklist-field"),
-        ("winrates rows.jsonl --criteria x", "winrates needs --engine or --votes, one of them, and none is given"),
+        ("winrates rows.jsonl --criteria x", "winrates needs --engine or --votes, which is missing"),
         (
             f"winrates rows.jsonl --criteria 'Is it?' {ENGINE} --systems-field one --response-fields two",
             "with id_field",
         ),
-        ("aggregate-votes rows.jsonl", "aggregate-votes needs --votes (votes in a run file), which is missing"),
+        ("aggregate-votes rows.jsonl", "aggregate-votes needs --votes, which is missing"),
         ("aggregate-votes rows.jsonl --votes one two --weights 0 0", "every judge has the weight 0"),
         ("aggregate-votes rows.jsonl --votes one two --weights x", "weights is ['x']; it should be a valid"),
         ("read-labels x.json", "read-labels needs --draw, which is missing"),
@@ -128,8 +128,8 @@ def test_a_column_that_is_no_name_is_named_and_no_judge_is_asked(setting, wrong)
     ("call", "message"),
     [
         (lambda: evenhand.judge(pd.Series(["x"]), "Is it so?", None, response_fields="answer"), "a row is a mapping"),
-        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is a int; with a data set it names the column"),
-        (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least one column"),
+        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is 5; name at least 1"),
+        (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least 1"),
         (lambda: evenhand.open(None), "None is not the path of a file"),
         (lambda: evenhand.from_results(None), "the results hold no votes of evenhand"),
         (lambda: evenhand.from_results([{"prediction": "x"}]), "the results hold no votes of evenhand"),

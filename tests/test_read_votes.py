@@ -1,4 +1,4 @@
-"""Recorded votes as the results that a run would have given: comparisons, answers, choices and assessments."""
+"""Recorded votes as the results that a run would have given: comparisons, answers and assessments."""
 
 import csv
 import warnings
@@ -44,12 +44,6 @@ ANSWERS = [
     {"id": "m1", "judge": "gpt", "item": "polite", "vote": "no"},
     {"id": "m1", "judge": "llama", "item": "polite", "vote": "no"},
     {"id": "m1", "judge": "ann", "item": "polite", "vote": None},
-]
-# Three candidates in all rotations. Poem 0: always z. Poem 1: always what stands first.
-CHOICES = [
-    {"id": poem, "judge": "gpt", "order": order, "vote": vote}
-    for poem, votes in enumerate([("z", "B", "z"), ("A", "A", "A")])
-    for order, vote in zip([["x", "y", "z"], ["y", "z", "x"], ["z", "x", "y"]], votes, strict=True)
 ]
 GRADES = [
     {"id": 0, "system": "alder", "judge": "gpt", "swapped": False, "vote": "Good", "human": "Good"},
@@ -128,22 +122,6 @@ def test_answers_by_hand():
     assert [result.scores.pass_rate for result in strict.results] == [0.5, 0.0]
     open_list = evenhand.checklist(votes=[*ANSWERS, {"id": "m1", "judge": "gpt", "item": "short", "vote": "n/a"}])
     assert [(item.name, item.na) for item in open_list.checklists[0].items] == [("polite", False), ("short", True)]
-    rows = [
-        {"gpt": {"polite": "yes", "short": "yes"}, "llama": {"polite": "no"}, "ann": '{"polite": true}'},
-        {"gpt": {"polite": "no"}, "llama": {"polite": "no"}, "ann": {"polite": None}},
-    ]
-    wide = evenhand.checklist(rows, CHECKS, votes=["gpt", "llama", "ann"])
-    assert [each.verdicts for each in wide.responses] == [each.verdicts for each in table.responses]
-
-
-def test_choices_by_hand():
-    (grading,) = evenhand.grade_scores(votes=CHOICES).gradings.values()
-    # Always z: every place once (L = 1), one candidate (C = 1), G = 1. Always the first: L = 0, so G = 0.
-    assert [each.grade_score for each in grading.instances] == [1.0, 0.0]
-    assert grading.histograms[0].places.counts == (4, 1, 1)
-    named = evenhand.grade_scores(votes=CHOICES, systems=["z", "x", "y"])
-    assert named.instances[0].candidates == ("z", "x", "y")
-    assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
 
 REFUSED = [
@@ -152,7 +130,7 @@ REFUSED = [
     ("winrates", [PAIR, {**PAIR, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
     ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
     ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
-    ("winrates", [{**PAIR, "unscored_reason": "empty"}], {}, r"the vote 'a' and the unscored_reason 'empty'"),
+    ("winrates", [{**PAIR, "unscored_reason": "shy"}], {}, r"row 0 has 'shy' in 'unscored_reason': Accepted: "),
     ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
     ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
     ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),
@@ -169,13 +147,6 @@ REFUSED = [
         r"answers 'rude', which is not an item of the checklist 'mail'",
     ),
     ("checklist", [ANSWERS[0]], {"gold_fields": {"polite": "x"}}, r"name the one column with the answer of a person"),
-    (
-        "grade_scores",
-        [CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}],
-        {},
-        r"shows \['y', 'x'\], which is not a rotation",
-    ),
-    ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],
@@ -303,9 +274,6 @@ OUT_OF_SCALE = {
     "reliability": lambda *strange: evenhand.reliability(votes=long(*strange, lambda n: 1 + n % 5), criteria=FIVE),
     "winrates": lambda *strange: evenhand.winrates(
         votes=long(*strange, lambda n: "AB"[n % 2], first=lambda _: "x", second=lambda _: "y")
-    ),
-    "grade_scores": lambda *strange: evenhand.grade_scores(
-        votes=long(*strange, lambda n: "AB"[n % 2], order=lambda _: ["x", "y"])
     ),
     "checklist": lambda *strange: evenhand.checklist(
         votes=long(*strange, lambda n: ("yes", "no")[n % 2], item=lambda n: f"Item {n % 7}?")

@@ -105,7 +105,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
         ),
         ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
-        ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
+        ({"gold_fields": {"better": "cited"}}, "the gold label in 'cited' is 'Yes'"),
         ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),

@@ -60,7 +60,7 @@ def checklist(
     """Answer the yes/no questions of a checklist about every response of a data set.
 
     With ``votes`` nothing is asked: recorded answers make the same table. A row is the answer of one judge to one
-    item of the response that its id (and system) names; or it is a response, and its cells hold the answers to all.
+    item of the response that its id (and system) names.
 
     Args:
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
@@ -119,18 +119,12 @@ def winrates(
 
 @takes(GradeScoresArguments)
 def grade_scores(
-    data: object = None,
-    criteria: object = None,
-    engine: object = None,
-    **options: Any,
+    data: object = None, criteria: object = None, engine: object = None, **options: Any
 ) -> Results | RunEstimate:
     """Measure how well judges choose the best of several candidates: the Grade Score, by judge and prompt.
 
     Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
     instance with fewer than two left is unscored (``missing_response``) and counted.
-
-    With ``votes`` nothing is asked: recorded choices make the same table. A row is the choice of a judge among
-    candidates in one order; a vote is the name of a candidate, or the place (``A`` the first) at which it was shown.
 
     Args:
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see

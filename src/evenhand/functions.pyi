@@ -89,7 +89,6 @@ class _VoteFields(TypedDict, total=False):
     second_field: str | None
     swapped_field: str | None
     item_field: str | None
-    order_field: str | None
 
 class _VoteArguments(_VoteFields, total=False):
     votes: object
@@ -105,9 +104,8 @@ class _ChecklistArguments(_RunArguments, _VoteArguments, total=False):
     gold_fields: str | Mapping[str, str] | None
     guidelines: str
 
-class _GradeScoresArguments(_RunArguments, _VoteArguments, total=False):
+class _GradeScoresArguments(_RunArguments, total=False):
     response_fields: str | Sequence[str] | None
-    systems: Sequence[str] | None
     prompts: str | Sequence[str]
     unrelated_option: bool
 

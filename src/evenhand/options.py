@@ -394,7 +394,7 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
 class VoteFields(Options):
     """The columns of recorded votes, one vote per row; a column of the usual name need not be named.
 
-    Each mode has those that name its questions: a comparison the two systems, an answer the item, a choice the order.
+    Each mode has those that name its questions: a comparison the two systems, an answer the item.
     """
 
     judge_field: str | None = JUDGE_FIELD
@@ -407,12 +407,7 @@ class VoteFields(Options):
         None, "Of recorded comparisons: the column that names the second system (``second``)."
     )
     swapped_field: str | None = SWAPPED_FIELD
-    item_field: str | None = option(
-        None, "Of recorded answers: the column that names the item (``item``). Without one a cell answers all items."
-    )
-    order_field: str | None = option(
-        None, "Of recorded choices: the column with the list of the candidates' names, in the order shown (``order``)."
-    )
+    item_field: str | None = option(None, "Of recorded answers: the column that names the item (``item``).")
 
 
 AS_INDEX = option(False, "Labels that are numbers are places of options, 0 for the first (default: values of options).")
@@ -537,7 +532,7 @@ Weights = Mapping[str, float] | tuple[float, ...] | None
 CRITERIA = option(None, "Criteria or one rubric: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
 CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
 RESPONSE_FIELDS = option("response", "The column with the responses; several columns are several systems.")
-SYSTEMS = option(None, "Of long data or recorded votes: which systems or candidates, in which order; all by default.")
+SYSTEMS = option(None, "Of long data or recorded votes: which systems, in which order; all by default.")
 ID_FIELD = option(None, "The column with the id of each row; rows with the same id are about the same instance.")
 SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
 UNRELATED_OPTION = option(
@@ -643,7 +638,7 @@ class WinratesArguments(RunArguments, VoteArguments, PairwiseOptions):
         return self
 
 
-class GradeScoresArguments(RunArguments, VoteArguments):
+class GradeScoresArguments(RunArguments):
     """The arguments of :func:`evenhand.grade_scores`."""
 
     criteria: Any = CRITERION
@@ -652,7 +647,6 @@ class GradeScoresArguments(RunArguments, VoteArguments):
         "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
         "one per candidate.",
     )
-    systems: tuple[str, ...] | None = SYSTEMS
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
         "``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.",

@@ -78,10 +78,12 @@ def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> Iterator[s
     from evenhand.report.gates import Condition  # noqa: PLC0415 - as above
 
     criteria, systems = {each.measure.partition(".")[0] for each in failed}, {of for each in failed for of in each.of}
-    found = results.verdict_list().filter(lambda view: not view.na and (not systems or bool(systems & {*view.systems})))
+    found = results.verdict_list().filter(
+        lambda view: not view.verdict.na and (not systems or bool(systems & {*view.systems}))
+    )
     found = found.filter(lambda view: view.criterion in criteria) or found
     if any("unscored" in each.measure for each in failed):
-        found = found.filter(lambda view: any(vote.unscored for vote in view.votes))
+        found = found.filter(lambda view: any(each.vote.unscored for each in view.votes))
     else:
         highest = all(Condition.parse(each.condition).sign.startswith("<") for each in failed)
         found = found.sort("score", ascending=not highest)
@@ -89,7 +91,7 @@ def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> Iterator[s
         score = f"no score ({view.unscored_reason})" if view.score is None else f"score {format_number(view.score)}"
         yield f"  {view.name}: {view.selected or 'nothing selected'}, {score}"
         texts = [*view.context.items(), *view.responses.items()]
-        texts += [(vote.judge, vote.reasons or vote.reply) for vote in view.votes[:1]]
+        texts += [(each.vote.judge_id, each.vote.assessment or each.reply) for each in view.votes[:1]]
         yield from (f"    {name}: {_shorten(text)}" for name, text in texts)
 
 

@@ -11,13 +11,14 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     YES_OR_NO,
     LabelReader,
+    VoteColumn,
     cast_votes,
     categories_of,
     columns_of,
     weights_by_judge,
 )
 from evenhand.data.fields import (
-    check_column_names,
+    check_names,
     read_clusters,
     row_groups,
     text_of,
@@ -105,42 +106,39 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
-    rows, criteria, gold = read_rows(data, options.split), options.criteria, options.gold_fields
-    judges = columns_of(rows, options.votes, "votes")
-    people = () if gold is None else columns_of(rows, gold, "gold_fields")
-    names = [column.name for column in (*judges, *people)]
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
-            "votes, or people's in gold_fields"
-        )
-    if options.as_index and criteria is None:
-        raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
-    criterion = categories_of((*judges, *people)) if criteria is None else load_criterion(criteria)
-    reader = LabelReader(criterion, as_index=options.as_index)
-    apart = {
-        *check_column_names(options.votes, "votes"),
-        *(() if gold is None else check_column_names(gold, "gold_fields")),
-    }
-    clusters = read_clusters(rows, options.cluster_field, apart=apart)
-    cast = [cast_votes(columns, len(rows), reader, kind) for columns, kind in ((judges, "judge"), (people, "human"))]
+    rows, given = read_rows(data, options.split), {"votes": options.votes, "gold_fields": options.gold_fields or ()}
+    named = {setting: check_names(names, setting, int(setting == "votes")) for setting, names in given.items()}
+    held = {setting: columns_of(rows, names, setting) if names else () for setting, names in named.items()}
+    columns = [column for own in held.values() for column in own]
+    check_names([column.name for column in columns], "votes and gold_fields", 2)
+    reader = _reader_of(options.criteria, columns, as_index=options.as_index)
+    clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
+    judges, people = (
+        cast_votes(own, len(rows), reader, kind) for own, kind in zip(held.values(), ("judge", "human"), strict=True)
+    )
     cells = [
-        Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*own, *of_people))
-        for row, (own, of_people) in enumerate(zip(*cast, strict=True))
+        Cell({"instance": row, "cluster": cluster}, (*judges[row], *people[row]))
+        for row, cluster in enumerate(clusters)
     ]
     parameters = {
         "evenhand_version": __version__,
         "n": len(rows),
         **row_groups(rows, options.group_fields),
-        "votes": [column.name for column in judges],
         "as_index": options.as_index,
         **row_ids(rows, options.id_field),
-        "gold_fields": [column.name for column in people],
-        "criteria_given": criteria is not None,
-        "numbers_read_as": reader.note([column.cells for column in (*judges, *people)]),
+        **{setting: [column.name for column in own] for setting, own in held.items()},
+        "criteria_given": options.criteria is not None,
+        "numbers_read_as": reader.note([column.cells for column in columns]),
         **options.values_of(RecordedOptions),
     }
-    return Results.of_cells(AgreementAnalysis, {"criterion": criterion, "parameters": parameters}, cells)
+    return Results.of_cells(AgreementAnalysis, {"criterion": reader.criterion, "parameters": parameters}, cells)
+
+
+def _reader_of(criteria: object, columns: Sequence[VoteColumn], *, as_index: bool) -> LabelReader:
+    """Return the reader of the labels of a criterion; without one the options are the labels that occur."""
+    if as_index and criteria is None:
+        raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
+    return LabelReader(categories_of(columns) if criteria is None else load_criterion(criteria), as_index=as_index)
 
 
 def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Results:
@@ -259,14 +257,12 @@ def alternative_annotator_test(
         _refuse(fields, "that is for labels of a result: name columns in annotators")
         if votes is None:
             raise InvalidInputError("votes is None; name the columns with the judges' votes")
-        if as_index and criteria is None:
-            raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         rows = read_rows(data, split)
         judges = columns_of(rows, votes, "votes")
         people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        reader = None if criteria is None else LabelReader(load_criterion(criteria), as_index=as_index)
-        joint = labels_in_columns(judges, people, reader, scoring, clusters or ())
+        reader = _reader_of(criteria, (), as_index=as_index) if as_index or criteria is not None else None
+        joint = labels_in_columns(judges, people, reader, scoring, () if clusters[0] is None else clusters)
     return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 

@@ -1,17 +1,15 @@
 """Recorded votes: read from the columns of a data set, and converted to the result of a run.
 
-A vote says who cast it, on which instance, and in which draw. The mode adds which columns name the question
-(:data:`RECORDINGS`) and how a cell selects an option. No judge is called.
+A vote says who cast it, on which instance, and in which draw. The function that takes the votes adds which columns name
+the question, and how a cell selects an option. No judge is called.
 """
 
 from __future__ import annotations
 
-import string
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Any, Final, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.aggregation.verdict import VoteRules
@@ -22,6 +20,7 @@ from evenhand.data.cells import (
     LabelReader,
     OutOfScale,
     as_text,
+    cells_of,
     columns_of,
     is_abstention,
     is_text_for_nothing,
@@ -29,8 +28,9 @@ from evenhand.data.cells import (
     weights_by_judge,
 )
 from evenhand.data.fields import (
+    cell_error,
+    check_names,
     field_of,
-    field_or,
     group_columns,
     name_in,
     name_of,
@@ -38,24 +38,15 @@ from evenhand.data.fields import (
     read_clusters,
     text_of,
 )
-from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
+from evenhand.data.plain import briefly, number_of, plain_cell
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
-from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
 from evenhand.modes.winrates import WinrateAnalysis
-from evenhand.options import (
-    ChecklistArguments,
-    ChecklistOptions,
-    GradeScoresArguments,
-    RecordedOptions,
-    RunOptions,
-    VoteFields,
-    WinratesArguments,
-)
-from evenhand.question import choice_criterion, comparison_criterion, swapped_index
+from evenhand.options import ChecklistArguments, RecordedOptions, RunOptions, VoteFields, WinratesArguments
+from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.version import __version__
@@ -65,35 +56,29 @@ IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
 """The column of votes in data that hold nothing else."""
 
-RECORDED: Final = "recorded"
-"""The name of the prompt of recorded choices."""
-
 USUAL_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "id_field": ("id", "prompt_id", "instance"),
     "judge_field": ("judge", "judge_id"),
     "systems_field": ("system",),
-    **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item", "order")},
+    **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item")},
 }
 """Setting -> the columns read by default."""
 
-SCORING: Final = {
-    "aggregation",
-    "on_position_bias",
-    "judge_weights",
-    "primary_metric",
-    "allow_na",
-    *RecordedOptions.model_fields,
-}
-"""The options of a run that say how votes are scored; all others say how judges are asked."""
+TAKEN: Final = frozenset(
+    {"votes", "id_field", "judge_field", "sample_field", "split", "gold_fields"}
+    | {"aggregation", "on_position_bias", "judge_weights", *RecordedOptions.model_fields}
+)
+"""The options that all functions of recorded votes take; most others say how judges are asked."""
+
+COMPARISONS: Final = frozenset(
+    {"criteria", "systems", "first_field", "second_field", "swapped_field", "allow_ties", "scale", "reduction"}
+)
+ANSWERS: Final = frozenset({"checklist", "item_field", "systems_field", "primary_metric", "allow_na"})
 
 _ANSWERS: Final[tuple[Answer, ...]] = ("yes", "no", "na")
 _ANSWER_READER: Final = LabelReader(yes_no_criterion("gold", "The answer that a person gave.", na=True))
-_SWAPPED: Final = YES_OR_NO.model_copy(update={"name": "swapped_field"})
-_NA_LABELS: Final = frozenset(map(fold_label, (*NA_LABELS, "NA")))
-_TOLERANCE: Final = 1e-9
 
 Run = TypeVar("Run", bound=RunOptions)
-Meaning = TypeVar("Meaning", bound=Hashable)
 Selected = int | OutOfScale | None
 """The option that a cell selects; None if the cell is empty."""
 
@@ -104,7 +89,6 @@ class RecordedVote:
 
     Attributes:
         number: Of its row.
-        row: The row.
         instance: The instance of the vote, by its place among the ids.
         judge: The judge who cast it; empty where a row says that there was nothing to judge.
         sample: The number of the draw, from 0.
@@ -113,7 +97,6 @@ class RecordedVote:
     """
 
     number: int
-    row: Row
     instance: int
     judge: str
     sample: int
@@ -146,22 +129,22 @@ class RecordedVotes:
 
     Attributes:
         rows: The data.
+        fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
+        usual: Whether :data:`USUAL_NAMES` are read too.
+        columns: The columns that hold votes.
         votes: The votes, in the order of the rows.
         ids: The names of the instances, in the order of their first row; None if each row is an instance.
         instances: The instances of each row.
-        fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
-        columns: The columns that hold votes.
-        usual: Whether :data:`USUAL_NAMES` are read too.
         judges: The judges, in the order of the columns, or of the rows if a column names them.
     """
 
     rows: Sequence[Row]
-    votes: tuple[RecordedVote, ...]
-    ids: tuple[str | None, ...]
-    instances: tuple[int, ...]
     fields: Mapping[str, str]
-    columns: tuple[str, ...]
     usual: bool = True
+    columns: tuple[str, ...] = ()
+    votes: tuple[RecordedVote, ...] = ()
+    ids: tuple[str | None, ...] = ()
+    instances: tuple[int, ...] = ()
     judges: Sequence[str] = ()
 
     @classmethod
@@ -171,7 +154,6 @@ class RecordedVotes:
         columns: object,
         fields: Mapping[str, str],
         *,
-        several: bool = False,
         usual: bool = True,
         draws: bool = False,
         what: str = "votes",
@@ -182,55 +164,44 @@ class RecordedVotes:
             rows: The data.
             columns: The column or columns of the votes.
             fields: The columns that are named.
-            several: Several rows are about one instance, which must have a name then.
             usual: Read :data:`USUAL_NAMES` too.
             draws: A list in a cell holds repeated draws of one judge, and not the votes of several.
             what: The argument that names the columns.
 
         Raises:
-            InvalidInputError: No such column, a row without a name, or a vote and a reason why there is none.
+            InvalidInputError: No such column, or a row without a name.
         """
-        if not isinstance(columns, str | list | tuple) or not all(isinstance(name, str) for name in columns):
-            raise InvalidInputError(
-                f"{what} is a {type(columns).__name__}; with a data set it names the column or columns of the votes, "
-                f"and without one it is the data: {what}=rows"
-            )
-        listed = (columns,) if isinstance(columns, str) else tuple(columns)
-        found = cls(rows, (), (), (), fields, listed, usual)
+        found, listed = cls(rows, fields, usual), check_names(columns, what)
         judge = found.column("judge_field") if len(listed) == 1 or "judge_field" in fields else None
         if judge is not None and len(listed) > 1:
-            raise InvalidInputError(
-                f"judge_field={judge!r} says that a row is one judge's, and {what} names {list(listed)!r}: name one "
-                "column, or leave judge_field out for a column per judge"
-            )
+            raise InvalidInputError(f"judge_field is {judge!r}, and {what} names {list(listed)!r}: name one column")
         held = columns_of(rows, listed, what, within=judge is None and not draws)
-        identifier = found.column("id_field")
-        if identifier is None and (several or (judge is not None and not draws)):
-            raise InvalidInputError(
-                "several votes are about one instance, and no column says which: name it with id_field=…; the data "
-                f"have the columns {list(rows[0])!r}"
-            )
-        names = found.names("id_field") if identifier else range(len(rows))
+        names: Sequence[Any] = found.names("id_field") if found.column("id_field") else range(len(rows))
+        if judge is not None and not draws:
+            found.need("id_field", "the votes of several judges are about one instance")
         places: dict[Any, int] = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        samples = found._samples()
+        samples = found.names("sample_field", "0")
         votes: list[RecordedVote] = []
         for number, row in enumerate(rows):
+            if not samples[number].isdecimal():
+                raise cell_error(number, str(found.column("sample_field")), samples[number], "give 0, 1, …")
             for column in held:
                 if (cell := column.cells[number]) is NOT_ASKED:
                     continue
-                reason = _reason(row, number, cell) if usual else None
-                name = column.name
+                reason, name = _reason(row, number) if usual else None, column.name
                 if judge is not None:
                     allow_none = reason == "missing_response"
                     name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
-                place, cells = places[names[number]], cell if draws and isinstance(cell, list | tuple) else [cell]
-                votes += [RecordedVote(number, row, place, name, samples[number], one, reason) for one in cells]
+                about = (number, places[names[number]], name, int(samples[number]))
+                cells = cell if draws and isinstance(cell, list | tuple) else [cell]
+                votes += [RecordedVote(*about, one, reason) for one in cells]
         judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
         return replace(
             found,
+            columns=listed,
             judges=list(dict.fromkeys(judges)),
             votes=tuple(votes),
-            ids=tuple(places) if identifier else (None,) * len(rows),
+            ids=tuple(places) if found.column("id_field") else (None,) * len(rows),
             instances=tuple(places[name] for name in names),
         )
 
@@ -244,12 +215,16 @@ class RecordedVotes:
         if given is None:
             usual = USUAL_NAMES[setting] if self.usual else ()
             return next((name for name in usual if any(name in row for row in self.rows)), None)
-        if all(field_or(row, given, NOT_ASKED) is NOT_ASKED for row in self.rows):
-            known = list(dict.fromkeys(key for row in self.rows for key in row))
-            raise InvalidInputError(
-                f"{setting} names the column {given!r}, which no row has. {did_you_mean(given, known)}"
-            )
+        cells_of(self.rows, given, setting)
         return given
+
+    def need(self, setting: str, why: str) -> None:
+        """Refuse data without the column of a setting."""
+        if self.column(setting) is None:
+            raise InvalidInputError(
+                f"{why}, and no column says which: name it with {setting}=…; the data have the columns "
+                f"{list(self.rows[0])!r}"
+            )
 
     def names(self, setting: str, default: str = "") -> list[str]:
         """Return the name that each row has in the column of a setting; the default where there is no column."""
@@ -263,19 +238,8 @@ class RecordedVotes:
         column = self.column("swapped_field")
         if column is None:
             return None
-        return LabelReader(_SWAPPED).read(
-            self.cells(column, "swapped_field"), lambda row: f"row {row} has in {column!r}"
-        )
-
-    def _samples(self) -> list[int]:
-        names = self.names("sample_field", "0")
-        for number, name in enumerate(names):
-            if not name.isdecimal():
-                raise InvalidInputError(
-                    f"row {number} has {name!r} in {self.column('sample_field')!r}, which numbers the draws "
-                    "(sample_field=…): give 0, 1, …"
-                )
-        return list(map(int, names))
+        cells = self.cells(column, "swapped_field")
+        return LabelReader(YES_OR_NO).read(cells, lambda row: f"row {row} has in {column!r}")
 
     def agreed(self, keys: Sequence[Hashable], values: Sequence[Any], what: str) -> dict[Any, Any]:
         """Return key -> the value of its rows, which must be the same or None.
@@ -329,13 +293,12 @@ class RecordedVotes:
         """
         if isinstance(column, str):
             self.names_of_instances(column, "cluster_field")
-        settings = ("systems_field", "item_field", "order_field", "swapped_field")
+        settings = ("systems_field", "item_field", "swapped_field")
         apart = {*self.columns, *others, *map(self.column, settings)} - {None}
         what = "row" if None in self.ids else "instance"
         first_rows = dict(zip(reversed(self.instances), reversed(self.rows), strict=True))
         rows = [first_rows[instance] for instance in range(len(self.ids))]
-        found = read_clusters(rows, column, apart={str(name) for name in apart}, what=what)
-        return [None] * len(self.ids) if found is None else list(found)
+        return list(read_clusters(rows, column, apart={str(name) for name in apart}, what=what))
 
     def groups(self, columns: str | Sequence[str] | None) -> dict[str, Any]:
         """Return what a result repeats of the columns that group its rows."""
@@ -345,13 +308,8 @@ class RecordedVotes:
         """Return the options of a run that asked for these votes, in the orders that ``grid`` says.
 
         Raises:
-            InvalidInputError: An option that says how judges are asked, or weights that are not one per judge.
+            InvalidInputError: Weights that are not one per judge.
         """
-        asking = given.model_fields_set & ChecklistOptions.model_fields.keys() - SCORING
-        for name, value in given.changed_from_default(*sorted(asking)).items():
-            raise InvalidInputError(
-                f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
-            )
         weights_by_judge(given.judge_weights, self.judges)
         samples = 1 + max((vote.sample for vote in self.votes), default=0)
         return given.model_copy(update={"samples": samples, "check_positional_bias": False, **grid})
@@ -386,15 +344,12 @@ class RecordedVotes:
         return [found[place] for place in range(len(self.votes))]
 
     def cast(
-        self,
-        questions: Mapping[int, RecordedQuestion] | Sequence[RecordedQuestion],
-        selected: Sequence[Selected],
-        weights: tuple[float, ...] | None = None,
+        self, questions: Sequence[RecordedQuestion], selected: Sequence[Selected], weights: tuple[float, ...] | None
     ) -> dict[tuple[Any, ...], list[Vote]]:
         """Return the votes on each question; a question about which there was nothing to judge has none.
 
         Args:
-            questions: Of the rows that hold a vote, by their numbers.
+            questions: Of the rows.
             selected: The option of each vote.
             weights: One per judge; None for equal weights.
 
@@ -428,33 +383,12 @@ class RecordedVotes:
         return found
 
 
-def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
+def _reason(row: Row, number: int) -> UnscoredReason | None:
     """Return why there is no vote, where a row says so in the column ``unscored_reason``."""
-    given = row.get("unscored_reason")
-    if is_missing(given) or given == "":
-        return None
-    reasons: dict[object, UnscoredReason] = {reason: reason for reason in get_args(UnscoredReason)}
-    if given not in reasons:
-        raise InvalidInputError(
-            f"row {number} has the unscored_reason {given!r}. {did_you_mean(given, get_args(UnscoredReason))}"
-        )
-    if not is_missing(cell) and cell != "":
-        raise InvalidInputError(
-            f"row {number} has the vote {cell!r} and the unscored_reason {given!r}, and only one of them holds: drop "
-            "the other"
-        )
-    return reasons[given]
-
-
-def _says_nothing(cell: object) -> bool:
-    return is_abstention(cell) or is_text_for_nothing(cell)
-
-
-def _meanings(cell: object, names: Sequence[tuple[str, Meaning]]) -> set[Meaning]:
-    """Return what a cell may mean by a name; an exact name comes before one in other case."""
-    label = as_text(plain_cell(cell)).strip()
-    exact = {meaning for name, meaning in names if name == label}
-    return exact or {meaning for name, meaning in names if fold_label(name) == fold_label(label)}
+    given, accepted = row.get("unscored_reason"), get_args(UnscoredReason)
+    if not is_missing(given) and given not in ("", *accepted):
+        raise cell_error(number, "unscored_reason", given, did_you_mean(given, accepted))
+    return next((reason for reason in accepted if reason == given), None)
 
 
 class Pair(NamedTuple):
@@ -482,58 +416,60 @@ class Pair(NamedTuple):
         """The same as an order of the systems of the result."""
         return IN_ORDER if self.shown == self.systems else SWAPPED
 
-    def sides(self, cell: object) -> set[float]:
+    def sides(self, cell: object) -> set[float] | None:
         """Return whom a label prefers: 1 for the first of :attr:`systems`, 0 for the second, ½ for neither.
 
-        The set has several numbers where a system is called as a place is, and none where the label names neither. An
-        exact name comes before one in other case: of the systems ``a`` and ``b``, ``a`` is a system and ``A`` a place.
+        The set has several numbers where a system is called as a place is, and none where the label names neither; it
+        is None where there is no label. An exact name comes before one in other case: of the systems ``a`` and ``b``,
+        ``a`` is a system and ``A`` a place.
         """
+        if is_abstention(cell) or is_text_for_nothing(cell):
+            return None
         values = {self.systems[0]: 1.0, self.systems[1]: 0.0}
         names = [*values.items(), ("first", values[self.first]), ("second", values[self.second]), (TIE, 0.5)]
         if self.swapped is not None:
             names += [(place, values[system]) for place, system in zip("AB", self.shown, strict=True)]
-        return _meanings(cell, names)
+        label = as_text(plain_cell(cell)).strip()
+        exact = {side for name, side in names if name == label}
+        return exact or {side for name, side in names if fold_label(name) == fold_label(label)}
 
-    def refusal(self, cell: object, who: str, sides: Iterable[float], more: Sequence[str] = ()) -> str:
-        """Say why a label does not prefer one of the two, or neither."""
-        if any(True for _ in sides):
-            return (
-                f"{who} {briefly(cell)}, which may mean a system and a place in the comparison of {self.first!r} and "
-                f"{self.second!r}: write 'first' or 'second', or rename the systems"
-            )
-        accepted = dict.fromkeys((*self.systems, TIE, "first", "second", "A", "B", *more))
-        hint = did_you_mean(as_text(cell), tuple(accepted))
+    def preferred(self, cell: object, who: str) -> str | None:
+        """Return the system that a label of a person prefers, or ``tie``; None without a label.
+
+        Raises:
+            InvalidInputError: If it names neither, or both.
+        """
+        sides = self.sides(cell)
+        if sides is not None and len(sides) != 1:
+            raise InvalidInputError(self.refusal(cell, who))
+        return {1.0: self.systems[0], 0.0: self.systems[1], 0.5: TIE}[sides.pop()] if sides else None
+
+    def refusal(self, cell: object, who: str, more: Sequence[str] = ()) -> str:
+        """Say that a label does not prefer one of the two, or neither."""
+        accepted = tuple(dict.fromkeys((*self.systems, TIE, "first", "second", "A", "B", *more)))
         return (
-            f"{who} {briefly(cell)}, which is none of the pair. {hint} "
+            f"{who} {briefly(cell)}, which is none of the pair, or both. {did_you_mean(as_text(cell), accepted)} "
             "None for no vote; numbers are values of the options of a criterion that is given"
         )
 
 
 def _pairs(read: RecordedVotes, systems: tuple[str, ...] | None) -> tuple[list[Pair], tuple[str, ...]]:
     """Return the pair of each row, and all systems."""
-    if (read.column("first_field") is None or read.column("second_field") is None) and (
-        read.column("first_field") != read.column("second_field") or systems is None or len(systems) != 2
-    ):
-        raise InvalidInputError(
-            "a vote is about two systems: name the columns that say which with first_field=… and second_field=…, or, "
-            "where all votes are about the same two, these with systems=[…]; the data have the columns "
-            f"{list(read.rows[0])!r}"
-        )
-    one, other = systems if read.column("first_field") is None and systems is not None else ("", "")
+    one, other = "", ""
+    if systems is not None and len(systems) == 2 and not (read.column("first_field") or read.column("second_field")):
+        one, other = systems
+    else:
+        for setting in ("first_field", "second_field"):
+            read.need(setting, "a vote is about two systems (systems=[…] where all votes are about the same two)")
     named = list(zip(read.names("first_field", one), read.names("second_field", other), strict=True))
     swapped = read.swapped()
-    if swapped is not None and None in read.ids:
-        raise InvalidInputError(
-            f"{read.column('swapped_field')!r} says which votes were cast in the other order, and no column says to "
-            "which prompt they belong: name it with id_field=…"
-        )
+    if swapped is not None:
+        read.need("id_field", "votes in two orders are about one prompt")
     found = tuple(dict.fromkeys(system for pair in named for system in pair))
-    given = found if systems is None else tuple(map(name_of, systems))
+    given = found if systems is None else check_names(tuple(map(name_of, systems)), "systems", 2)
     for number, (first, second) in enumerate(named):
         if first == second:
             raise InvalidInputError(f"row {number} compares {first!r} with itself; a vote is about two systems")
-    if len(given) < 2 or len(set(given)) < len(given):
-        raise InvalidInputError(f"systems is {list(given)!r}; name at least two, each once")
     if apart := sorted({*given} ^ {*found}):
         raise InvalidInputError(
             f"systems is {list(given)!r}, and the votes are about {list(found)!r}: they differ in {apart[0]!r}; name "
@@ -555,40 +491,30 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
         criterion: The criterion of the options offered.
         labels: The criterion was given, so that votes may be its labels and values, as the judge saw them.
     """
-    by_side = {
-        side: index
-        for index, option in reversed(list(enumerate(criterion.options)))
-        for side in ((0.5,) if is_graded(criterion) else (1.0, 0.5, 0.0))
-        if option.value is not None and abs(option.value - side) < _TOLERANCE
-    }
+    accepted = (0.5,) if is_graded(criterion) else (1.0, 0.5, 0.0)
+    options = reversed(list(enumerate(criterion.options)))
+    by_side = {option.value: index for index, option in options if option.value in accepted}
     reader = LabelReader(criterion)
     shown = read.read(lambda _: reader) if labels else [None] * len(read.votes)
     found: list[Selected] = []
     for vote, option_shown in zip(read.votes, shown, strict=True):
         pair = pairs[vote.number]
-        if _says_nothing(vote.cell):
-            found.append(None)
-            continue
-        options = set()
-        if isinstance(option_shown, int):
-            mirrored = pair.order == SWAPPED
-            options = {swapped_index(criterion.options, option_shown) if mirrored else option_shown}
         sides = pair.sides(vote.cell)
-        options |= {by_side[side] for side in sides if side in by_side}
-        if len(options) == 1:
-            found.append(options.pop())
-            continue
-        if sides and not options:
-            hint = "set allow_ties=True" if fold_label(str(vote.cell)) == TIE else "give the label of an option"
+        chosen = {by_side[side] for side in sides or () if side in by_side}
+        if isinstance(option_shown, int) and sides is not None:
+            mirrored = pair.order == SWAPPED
+            chosen.add(swapped_index(criterion.options, option_shown) if mirrored else option_shown)
+        if sides and not chosen:
             raise InvalidInputError(
                 f"{vote.who} {vote.cell!r}, for which {criterion.name!r} has no option of its own; its options are "
-                f"{list(criterion.labels)!r}: {hint}"
+                f"{list(criterion.labels)!r}: give the label of one, or set allow_ties=True for ties"
             )
-        refusal = pair.refusal(vote.cell, vote.who, options, criterion.labels)
-        if options:
+        if len(chosen) == 1 or sides is None:
+            found.append(chosen.pop() if chosen else None)
+            continue
+        refusal = pair.refusal(vote.cell, vote.who, criterion.labels)
+        if chosen:
             raise InvalidInputError(refusal)
-        if isinstance(option_shown, OutOfScale) and number_of(vote.cell) is not None:
-            refusal = option_shown.refusal
         found.append(OutOfScale(vote.who, as_text(vote.cell), refusal))
     return found
 
@@ -596,33 +522,30 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
 def _length(row: Row, number: int, side: str) -> int | None:
     """Return the characters of a response: what ``first_length`` says, or those of ``first_response``."""
     length, response = row.get(f"{side}_length"), row.get(f"{side}_response")
-    if not is_missing(length):
-        characters = number_of(length)
-        if characters is None or characters < 0 or not characters.is_integer():
-            raise InvalidInputError(f"row {number} has {length!r} in '{side}_length'; give a number of characters")
-        return int(characters)
-    return None if is_missing(response) else len(text_of(response))
+    if is_missing(length):
+        return None if is_missing(response) else len(text_of(response))
+    characters = number_of(length)
+    if characters is None or characters < 0 or not characters.is_integer():
+        raise cell_error(number, f"{side}_length", length, "give a number of characters")
+    return int(characters)
 
 
-def _read_comparisons(
-    read: RecordedVotes,
-    options: WinratesArguments,
-    criterion: Criterion | None,
-    systems: tuple[str, ...] | None,
-) -> Results:
+def read_comparisons(data: object, options: WinratesArguments, criterion: Criterion | None) -> Results:
     """Make the winrates of recorded comparisons.
 
     Args:
-        read: The votes.
-        options: The scoring of the votes, and whether ties were offered.
+        data: The data; None if ``options.votes`` are the data.
+        options: The scoring of the votes, whether ties were offered, and the systems in the order of the result.
         criterion: The criterion of the options offered; None if votes name systems, places or a tie.
-        systems: The systems in the order of the result; None for that of the rows.
+
+    Raises:
+        InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
-    pairs, names = _pairs(read, systems)
+    read = votes_given(data, options, COMPARISONS)
+    pairs, names = _pairs(read, options.systems)
     ties = any(isinstance(vote.cell, str) and fold_label(vote.cell) == TIE for vote in read.votes)
     offered = criterion or comparison_criterion("recorded votes", "", allow_ties=options.allow_ties or ties)
-    both = len({pair.order for pair in pairs}) > 1
-    run = read.run_options(options, check_positional_bias=both)
+    run = read.run_options(options, check_positional_bias=len({pair.order for pair in pairs}) > 1)
     VoteRules.from_parameters(dict(run)).check("pairwise")
     questions = [
         RecordedQuestion((instance, *pair.systems), offered, pair.order)
@@ -631,31 +554,23 @@ def _read_comparisons(
     cast = read.cast(questions, _preferences(read, pairs, offered, labels=criterion is not None), run.judge_weights)
     keys, clusters = [each.key for each in questions], read.clusters(run.cluster_field, options.gold_fields)
 
-    def preferred(cells: Sequence[object]) -> Iterator[str | None]:
-        for number, (cell, pair) in enumerate(zip(cells, pairs, strict=True)):
-            sides = list(set() if _says_nothing(cell) else pair.sides(cell))
-            if len(sides) != 1 and not _says_nothing(cell):
-                where = f"row {number}: the gold label in {options.gold_fields!r} is"
-                raise InvalidInputError(pair.refusal(cell, where, sides))
-            yield {1.0: pair.systems[0], 0.0: pair.systems[1], 0.5: TIE}[sides[0]] if sides else None
-
-    gold = read.gold(options.gold_fields, keys, lambda cells: list(preferred(cells)))
+    where = f"the gold label in {options.gold_fields!r} is"
+    gold = read.gold(
+        options.gold_fields,
+        keys,
+        lambda cells: [pairs[n].preferred(cell, f"row {n}: {where}") for n, cell in enumerate(cells)],
+    )
     lengths = []
     for system in (0, 1):
-        sides_shown = ["first" if pair.first == pair.systems[system] else "second" for pair in pairs]
-        own = [
-            _length(row, number, side) for number, (row, side) in enumerate(zip(read.rows, sides_shown, strict=True))
-        ]
+        sides = ["first" if pair.first == pair.systems[system] else "second" for pair in pairs]
+        own = [_length(row, number, side) for number, (row, side) in enumerate(zip(read.rows, sides, strict=True))]
         lengths.append(read.agreed(keys, own, "a response of the length"))
     cells = []
     for key in sorted(cast, key=lambda key: (key[0], names.index(key[1]), names.index(key[2]))):
         about = {"instance": key[0], "first": key[1], "second": key[2], "round": 0, "cluster": clusters[key[0]]}
-        about |= {
-            "prompt_id": read.ids[key[0]],
-            "first_length": lengths[0].get(key),
-            "second_length": lengths[1].get(key),
-        }
-        cells.append(Cell({**about, "gold": gold.get(key)}, tuple(cast[key])))
+        about |= {"prompt_id": read.ids[key[0]], "gold": gold.get(key)}
+        about |= {"first_length": lengths[0].get(key), "second_length": lengths[1].get(key)}
+        cells.append(Cell(about, tuple(cast[key])))
     graded = is_graded(offered)
     parameters = {
         **read.parameters(run),
@@ -666,35 +581,30 @@ def _read_comparisons(
         "scale": "graded" if graded else "choice",
         **({"orders_known": False} if any(pair.swapped is None for pair in pairs) else {}),
     }
-    return Results.of_cells(
-        WinrateAnalysis,
-        {"criterion": offered, "systems": list(names), "parameters": parameters},
-        cells,
-    )
+    header = {"criterion": offered, "systems": list(names), "parameters": parameters}
+    return Results.of_cells(WinrateAnalysis, header, cells)
 
 
-def _read_answers(
-    rows: Sequence[Row],
-    columns: object,
-    fields: Mapping[str, str],
-    options: ChecklistArguments,
-    given: Checklist | None,
-) -> Results:
-    """Make the result of recorded answers to a checklist.
-
-    A row is an answer to one item; or it is a response, and its cells hold the answers to all items as a mapping.
+def read_answers(data: object, options: ChecklistArguments, given: Checklist | None) -> Results:
+    """Make the result of recorded answers to a checklist; a row is an answer to one item.
 
     Args:
-        rows: The data.
-        columns: The columns with the answers.
-        fields: The columns that are named.
+        data: The data; None if ``options.votes`` are the data.
         options: The scoring of the answers.
         given: The checklist; None for the items that occur, of equal weight.
+
+    Raises:
+        InvalidInputError: Answers that cannot be read or contradict each other, or options that belong to asking.
     """
-    item = fields.get("item_field", "item")
-    if "item_field" not in fields and not any(item in row for row in rows):
-        rows = _rows_of_items(rows, columns, fields)
-    read = RecordedVotes.of(rows, columns, fields, several=True)
+    column = options.gold_fields
+    if isinstance(column, Mapping):
+        raise InvalidInputError(
+            f"gold_fields is {column!r}; of recorded answers name the one column with the answer of a person to the "
+            "item of the row"
+        )
+    read = votes_given(data, options, ANSWERS)
+    for setting in ("item_field", "id_field"):
+        read.need(setting, "a vote is the answer to one item of a response")
     mode = ChecklistMode(read.run_options(options))
     names, systems = read.names("item_field"), read.names("systems_field", "response")
     checklist = mode.offered(given or _items_named(read, names))
@@ -712,12 +622,10 @@ def _read_answers(
     judges: dict[tuple[Any, ...], dict[str, None]] = {}
     for key, votes in cast.items():
         judges.setdefault(key[:2], {}).update(dict.fromkeys(vote.judge_id for vote in votes))
-    column: str | None = options.gold_fields  # type: ignore[assignment] # of recorded answers it is one
     right = read.gold(
         column, keys, lambda cells: [answer_of(each, f"row {n}: the gold answer is") for n, each in enumerate(cells)]
     )
-    clusters = read.clusters(mode.options.cluster_field, column)
-    named = tuple(dict.fromkeys(key[1] for key in keys))
+    clusters, named = read.clusters(mode.options.cluster_field, column), tuple(dict.fromkeys(key[1] for key in keys))
     cells = []
     for system, instance in product(named, range(len(read.ids))):
         # an item without an answer, of a response with others, was not asked: that is not a "no"
@@ -738,152 +646,21 @@ def _read_answers(
     return Results.of_cells(ChecklistAnalysis, header, cells)
 
 
-def _items_named(read: RecordedVotes, names: Sequence[str]) -> Checklist:
-    """Return the items that occur, in the order of the rows; one that somebody found not to apply offers that."""
-    offers: dict[str, bool] = {}
-    for vote in read.votes:
-        name = names[vote.number]
-        offers[name] = offers.get(name, False) or fold_label(str(vote.cell)) in _NA_LABELS
-    items = tuple(ChecklistItem(name=name, question=name, na=na) for name, na in offers.items())
-    return Checklist(name="recorded votes", items=items)
-
-
 def answer_of(cell: object, who: str) -> Answer | None:
     """Return the answer that a person gave; ``who`` begins a message about it."""
     place = _ANSWER_READER.index_of(cell, who)
     return None if place is None else _ANSWERS[place]
 
 
-def _rows_of_items(rows: Sequence[Row], columns: object, fields: Mapping[str, str]) -> list[Row]:
-    """Return a row per item, of rows whose cells hold the answers to all items."""
-    listed = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
-    numbered = "id_field" not in fields and not any(name in row for row in rows for name in USUAL_NAMES["id_field"])
-    found: list[Row] = []
-    for number, row in enumerate(rows):
-        held = {
-            column: _answers_in(cell, f"row {number}: {column!r}")
-            for column in listed
-            if (cell := field_or(row, column, NOT_ASKED)) is not NOT_ASKED
-        }
-        about = {name: value for name, value in row.items() if name not in listed}
-        about |= {"id": number} if numbered else {}
-        for item in dict.fromkeys(name for answers in held.values() for name in answers):
-            answered = {column: answers[item] for column, answers in held.items() if item in answers}
-            found += [{**about, "item": item, **answered}]
-    if not found:
-        raise InvalidInputError(
-            f"votes names {listed!r}, and no row has an answer in them: name the columns with the answers, and with "
-            "item_field=… the one that says which item a row answers"
-        )
-    return found
-
-
-def _answers_in(cell: object, who: str) -> dict[str, Any]:
-    """Return item -> answer, of a cell that holds the answers to all items."""
-    held = {} if is_abstention(cell) else parse_cell(cell, who)
-    if not isinstance(held, Mapping):
-        raise InvalidInputError(
-            f"{who} is {cell!r}, and no column says which item that answers: name it with item_field=…, or let the "
-            "cell hold item -> answer"
-        )
-    return {str(name): answer for name, answer in held.items()}
-
-
-def _read_choices(
-    read: RecordedVotes, options: GradeScoresArguments, criterion: Criterion | None, candidates: Sequence[str] | None
-) -> Results:
-    """Make the Grade Scores of recorded choices.
-
-    Args:
-        read: The votes, each with the order in which the candidates were shown.
-        options: The scoring of the votes.
-        criterion: The criterion of the best candidate.
-        candidates: The names of all, in their own order; None for the first order of each instance.
-    """
-    column = read.column("order_field")
-    if column is None:
-        raise InvalidInputError(
-            "a Grade Score is about the places at which candidates were shown: name the column with the list of their "
-            f"names, in the order shown, with order_field=…; the data have the columns {list(read.rows[0])!r}"
-        )
-    run = GradeMode(read.run_options(options, orders="cyclic")).options
-    judged = criterion or comparison_criterion("recorded votes", "")
-
-    @cache
-    def choice_of(number: int) -> Criterion:
-        return choice_criterion(judged.name, judged.description, number)
-
-    own: dict[int, tuple[str, ...]] = {}
-    questions, selected = dict[int, RecordedQuestion](), list[Selected]()
+def _items_named(read: RecordedVotes, names: Sequence[str]) -> Checklist:
+    """Return the items that occur, in the order of the rows; an item found not to apply offers that."""
+    not_applicable = set(map(fold_label, (*NA_LABELS, "NA")))
+    offers: dict[str, bool] = {}
     for vote in read.votes:
-        shown = _order_shown(vote, column)
-        names = own.setdefault(
-            vote.instance, shown if candidates is None else tuple(name for name in candidates if name in shown)
-        )
-        order = _rotation(vote, shown, names, "candidates names" if candidates is not None else "other rows show")
-        chosen = _candidate(vote, shown) if len(shown) > 1 else None
-        selected.append(names.index(chosen) if isinstance(chosen, str) else chosen)
-        questions[vote.number] = RecordedQuestion((vote.instance,), choice_of(max(len(names), 2)), order)
-    cast = read.cast(questions, selected, run.judge_weights)
-    clusters, cells = read.clusters(run.cluster_field), []
-    for instance, names in sorted(own.items()):
-        missing = [name for name in candidates or () if name not in names]
-        about = {"instance": instance, "prompt": RECORDED, "with_unrelated": False, "unrelated": None}
-        about |= {"cluster": clusters[instance], "candidates": list(names), "missing": missing}
-        cells.append(Cell(about, tuple(cast[instance,])))
-    parameters = {
-        **read.parameters(run),
-        "ids": list(read.ids),
-        "prompts": [RECORDED],
-        "systems": None if candidates is None else list(candidates),
-        "unrelated_option": False,
-    }
-    return Results.of_cells(GradeAnalysis, {"criterion": judged, "parameters": parameters}, cells)
-
-
-def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
-    """Return the candidates in the order in which they were shown."""
-    given = field_of(vote.row, column, vote.number, "order_field")
-    held = parse_cell(given, f"row {vote.number}")
-    names = tuple(map(name_of, held)) if isinstance(held, list | tuple) else ()
-    if (len(names) < 2 and vote.reason != "missing_response") or "" in names or len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"row {vote.number} has {given!r} in {column!r}, which order_field names; give the list of at least two "
-            "different names of candidates, in the order in which they were shown"
-        )
-    return names
-
-
-def _rotation(vote: RecordedVote, shown: Sequence[str], names: Sequence[str], whose: str) -> tuple[int, ...]:
-    """Return the order shown, as places in the candidates' own order; it must be a rotation of that."""
-    order = tuple(names.index(name) for name in shown if name in names)
-    turns = all((place - order[0]) % len(order) == at for at, place in enumerate(order))
-    if set(shown) != set(names) or not turns:
-        raise InvalidInputError(
-            f"row {vote.number} shows {list(shown)!r}, which is not a rotation of {list(names)!r}, which {whose}: "
-            "a Grade Score is about the rotations of one order, which candidates=[…] can name"
-        )
-    return order
-
-
-def _candidate(vote: RecordedVote, shown: Sequence[str]) -> str | OutOfScale | None:
-    """Return the candidate that a vote names, or the one at the place (A the first) that it names."""
-    if _says_nothing(vote.cell):
-        return None
-    places = string.ascii_uppercase[: len(shown)]
-    found = _meanings(name_of(vote.cell), [*zip(shown, shown, strict=True), *zip(places, shown, strict=False)])
-    if len(found) == 1:
-        return found.pop()
-    if found:
-        raise InvalidInputError(
-            f"{vote.who} {vote.cell!r}, which may mean a candidate and a place in {list(shown)!r}: rename the "
-            "candidates"
-        )
-    hint = did_you_mean(vote.cell, (*shown, *places))
-    refusal = (
-        f"{vote.who} {vote.cell!r}, which is no candidate of {list(shown)!r} and no place. {hint} None for no vote"
-    )
-    return OutOfScale(vote.who, str(vote.cell), refusal)
+        name = names[vote.number]
+        offers[name] = offers.get(name, False) or fold_label(str(vote.cell)) in not_applicable
+    items = tuple(ChecklistItem(name=name, question=name, na=na) for name, na in offers.items())
+    return Checklist(name="recorded votes", items=items)
 
 
 def read_assessments(
@@ -929,62 +706,23 @@ def read_assessments(
     return cells
 
 
-RECORDINGS: Final[Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    "winrates": ("comparisons", ("first_field", "second_field", "swapped_field"), ("stop", "alpha", "design")),
-    "checklist": ("answers", ("item_field", "systems_field"), ("guidelines", "checklist_field")),
-    "grade_scores": ("choices", ("order_field",), ("unrelated_option", "prompts")),
-}
-"""Mode -> the name of its votes, the columns that name a question, and options that only judges need."""
-
-
-def read_votes(
-    data: object,
-    mode: Literal["winrates", "checklist", "grade_scores"],
-    options: Any,  # noqa: ANN401 - of the function
-    judged: Any,  # noqa: ANN401 - of the mode
-    names: tuple[str, ...] | None = None,
-) -> Results:
-    """Make the result of recorded votes that a run of judges would have given.
+def votes_given(data: object, options: Any, taken: frozenset[str]) -> RecordedVotes:  # noqa: ANN401 - of a function
+    """Find the votes that a function is given in place of judges.
 
     Args:
-        data: The data; None if ``options.votes`` are the data.
-        mode: The mode whose question the votes answer.
-        options: The keywords of the function.
-        judged: The criterion or checklist; None if the votes say it.
-        names: The names of the systems or candidates, in the order of the result.
+        data: The data; None if ``options.votes`` are the data, whose votes are in the column ``vote``.
+        options: The options of the function.
+        taken: Those that say how these votes are read, in addition to :data:`TAKEN`.
 
     Raises:
-        InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
+        InvalidInputError: Any other option, or no such column.
     """
-    what, columns, asking = RECORDINGS[mode]
-    asking = ("engine", "dry_run", "response_fields", "context_fields", "reference_field", *asking)
-    asked = options.changed_from_default(*(name for name in asking if name in type(options).model_fields))
-    refuse_asking(asked)
+    others = type(options).model_fields.keys() - TAKEN - taken
+    for name, value in options.changed_from_default(*sorted(others & options.model_fields_set)).items():
+        raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
+    rows = read_rows(options.votes if data is None else data, options.split)
     fields = named_columns(options, "id_field", *VoteFields.model_fields)
-    for name in fields.keys() - {"id_field", "judge_field", "sample_field", *columns}:
-        raise InvalidInputError(f"{name} is {fields[name]!r}, and recorded {what} have no such column: leave it out")
-    rows, held = rows_of_votes(data, options.votes, options.split)
-    if mode == "checklist":
-        return _read_answers(rows, held, fields, options, judged)
-    read = RecordedVotes.of(rows, held, fields, several=mode == "grade_scores")
-    return (_read_comparisons if mode == "winrates" else _read_choices)(read, options, judged, names)
-
-
-def rows_of_votes(data: object, votes: object, split: str | None) -> tuple[list[Row], object]:
-    """Return the rows, and what names the columns of the votes.
-
-    Raises:
-        InvalidInputError: If the votes are the data, and have no column ``vote``.
-    """
-    if data is not None:
-        return read_rows(data, split), votes
-    rows = read_rows(votes, split)
-    if not any(VOTE in row for row in rows):
-        raise InvalidInputError(
-            f"the data given as votes have no column {VOTE!r}; give them first, and name the column that holds the "
-            f"votes with votes=…; they have the columns {list(rows[0])!r}"
-        )
-    return rows, VOTE
+    return RecordedVotes.of(rows, VOTE if data is None else options.votes, fields)
 
 
 def named_columns(options: Any, *names: str) -> dict[str, str]:  # noqa: ANN401 - of a function
@@ -992,27 +730,7 @@ def named_columns(options: Any, *names: str) -> dict[str, str]:  # noqa: ANN401 
     return {name: column for name in names if (column := getattr(options, name)) is not None}
 
 
-def refuse_asking(given: Mapping[str, object]) -> None:
-    """Refuse options that only a judge needs; None stands for an option not given.
-
-    Raises:
-        InvalidInputError: If something else was.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
-
-
 def refuse_vote_columns(options: Any, *but: str) -> None:  # noqa: ANN401 - of a function
-    """Refuse columns of recorded votes, where no votes are given.
-
-    Args:
-        options: The options of the function.
-        *but: The columns that it takes without votes too.
-    """
-    for name, column in named_columns(options, *VoteFields.model_fields).items():
-        if name not in but:
-            raise InvalidInputError(
-                f"{name} is {column!r}, which names a column of recorded votes: give these with votes=…, or leave it "
-                "out"
-            )
+    """Refuse columns of recorded votes where no votes are given, except those that the function also takes then."""
+    for name, column in named_columns(options, *(each for each in VoteFields.model_fields if each not in but)).items():
+        raise InvalidInputError(f"{name} is {column!r}, a column of recorded votes: give votes=…, or leave it out")

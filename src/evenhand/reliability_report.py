@@ -41,18 +41,10 @@ from evenhand.options import (
     ReliabilityArguments,
     RuleOptions,
     RunOptions,
-    VoteFields,
     WinratesArguments,
 )
 from evenhand.raters import verdicts_of_votes
-from evenhand.read_votes import (
-    RecordedVotes,
-    named_columns,
-    read_assessments,
-    refuse_asking,
-    refuse_vote_columns,
-    rows_of_votes,
-)
+from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
 from evenhand.results.measures import Remark, UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
@@ -193,18 +185,6 @@ class ReliabilityReport(PrintedTables):
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")
 """The options that single judges do not take."""
 
-OF_ASKING = (
-    "engine",
-    "dry_run",
-    "response_fields",
-    "context_fields",
-    "reference_field",
-    "prompts",
-    "confidences",
-    "unrelated_option",
-)
-"""The options that only judges who are asked take."""
-
 REPEATED = ("reference_field", "as_index", "allow_ties", "scale", "confidences", "unrelated_option", "resamples")
 """The options that the parameters of a report repeat as they are."""
 
@@ -225,7 +205,6 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     refused = {name: getattr(options, name) for name in OF_PANELS}
     _refuse(refused, "every judge is reported by itself, with all its draws")
     if options.votes is not None:
-        refuse_asking(options.changed_from_default(*OF_ASKING))
         return _recorded_report(data, options)
     refuse_vote_columns(options)
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
@@ -336,9 +315,7 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
             f"criteria is {options.criteria!r}; recorded votes are about one criterion: report on each by itself"
         )
     criterion = load_any_criterion(given[0]) if given else None
-    named = named_columns(options, "id_field", *VoteFields.model_fields)
-    rows, columns = rows_of_votes(data, options.votes, options.split)
-    read = RecordedVotes.of(rows, columns, named)
+    read = votes_given(data, options, COMPARISONS | {"systems_field", "as_index"})
     compared = {name: getattr(options, name) for name in ("allow_ties", "scale", "systems")}
     pairs = options.systems is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
@@ -359,7 +336,7 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
     else:
         how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
         how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
-        how |= {**compared, **named, **_of_runs(options)}
+        how |= {**compared, **read.fields, **_of_runs(options)}
         table = compare_systems(data, WinratesArguments(**how))
         run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
     rules = VoteRules.from_parameters(dict(run))

@@ -160,7 +160,6 @@ def summarize(
         width=float((given[:, 1] - given[:, 0]).max(initial=0.0)) if len(given) else 1.0,
     )
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
-    limits = columns.limits(given)
     return ScoreSummary(
         score=or_missing(score, "no instance has a score"),
         covered_mass=or_missing(covered_mass, "no expected value rests on probabilities"),
@@ -168,8 +167,7 @@ def summarize(
         num_unscored=int((~scored & ~columns.na).sum()),
         num_lone=int((scored & (unscored > 0)).sum()),
         num_na=int(columns.na.sum()),
-        score_if_unscored_0=_mean(limits[:, 0]),
-        score_if_unscored_1=_mean(limits[:, 1]),
+        **means_if_unscored(columns.limits(given)),
         unscored_bounds=None
         if score is None and (columns.reason == REASONS.index("no_value")).any()
         else unscored_bounds(score, columns.unscored_limits(given), level=level, bounds=bounds),
@@ -267,6 +265,17 @@ def vote_measures(
     return measures, tuple(means)
 
 
-def _mean(values: FloatArray) -> float | Missing:
-    present = values[~np.isnan(values)]
-    return float(np.mean(present)) if len(present) else Missing("no instance applies")
+def means_if_unscored(
+    limits: Sequence[tuple[float, float] | None] | FloatArray, missing: str = "no instance applies"
+) -> dict[str, Any]:
+    """Return the mean score if every unscored vote had been the worst, and the best: fields of every summary.
+
+    Args:
+        limits: Per instance the least and the greatest score; None or NaN if nothing applies.
+        missing: Why there are none.
+    """
+    known = np.array([each for each in limits if each is not None], dtype=float).reshape(-1, 2)
+    known = known[~np.isnan(known[:, 0])]
+    return {
+        f"score_if_unscored_{end}": float(known[:, end].mean()) if len(known) else Missing(missing) for end in (0, 1)
+    }

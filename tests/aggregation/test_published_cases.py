@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,10 +17,10 @@ from evenhand.aggregation.checklist_score import (
     score_answers,
 )
 from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
-from evenhand.aggregation.verdict import Levels, aggregate, expected_value
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.aggregation.verdict import Levels, VoteRules, aggregate, expected_value
+from evenhand.criteria import Checklist, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.token_probabilities import option_probabilities
+from evenhand.judging.token_probabilities import answer_masses
 from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.votes import TokenLogprob, Verdict, Vote
 from tests.aggregation.builders import criterion_of
@@ -282,8 +283,7 @@ def check_first_token_logprobs(case: Case) -> None:
     first = [TokenLogprob(token=token, logprob=logprob, top=top) for token, logprob in top[:1]]
     if case["id"] in MORE_THAN_CERTAIN:
         expected = {"yes_prob": 0.0, "no_prob": 0.0, "confidence": None}
-    masses = option_probabilities(first, ["yes", "no"], None, text="".join(entry.token for entry in first))
-    yes, no = masses or (0.0, 0.0)
+    yes, no = (answer_masses(first[0], {"yes": 0, "no": 1}, 2) if first else None) or (0.0, 0.0)
     assert (yes, no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
     sure = expected_value((yes, no), (1, 0), min_mass=0)
     assert sure == close(expected["confidence"])
@@ -319,9 +319,15 @@ def check_scaled_score_1_5(case: Case) -> None:
 
 
 def check_batch_summary(case: Case) -> None:
-    checklist = Checklist(name="c", items=(ChecklistItem(name="i", question="I?"),))
-    scores = [checklist_score_of(example) for example in case["input"]["examples"]]
-    report = report_checklists([ChecklistResult(checklist, (), score, "pass", (score, score)) for score in scores])
+    results = []
+    for example in case["input"]["examples"]:
+        said = [1.0] * example["yes"] + [0.0] * example["no"]
+        checklist = Checklist(name="c", items=[{"question": f"Question {place}?"} for place in range(len(said))])
+        verdicts = [Verdict(selected_index=1 - int(met), value=met, aggregated_value=met) for met in said]
+        score = checklist_score_of(example)
+        found = ChecklistResult.of(checklist, verdicts, "pass", VoteRules())
+        results.append(replace(found, scores=score, ends=(score, score)))
+    report = report_checklists(results)
     assert report.macro_pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
     assert report.micro_pass_rate.estimate == close(case["expected"]["micro_pass_rate"])
     assert report.primary_score.estimate == close(case["expected"]["mean_score"])

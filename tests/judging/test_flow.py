@@ -41,7 +41,8 @@ def comparison(*, allow_ties=False, graded=False):
 
 
 def ask(judge, question=ASSESSMENT, order=GIVEN, *, sample=0, weight=1.0, **flow):
-    return asyncio.run(conversation.ask(Flow(**flow), question, order, sample, judge, weight=weight))
+    [vote] = asyncio.run(conversation.ask(Flow(**flow), [question], [order], sample, judge, weight=weight))
+    return vote
 
 
 def one_step(verdict, reasons="It says why."):

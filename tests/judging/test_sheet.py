@@ -9,8 +9,8 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError, TransientEngineError
-from evenhand.judging.conversation import Flow
-from evenhand.judging.sheet import ask_sheet, asked_together
+from evenhand.judging import conversation
+from evenhand.judging.conversation import Flow, asked_together
 from evenhand.modes.judgements import RubricMode
 from evenhand.options import AssessmentOptions, RunOptions
 from evenhand.question import Question
@@ -42,7 +42,7 @@ def reply(*entries):
 def ask(judge, questions, orders=None, **flow):
     flow.setdefault("reasoning", False)
     orders = orders or [tuple(range(question.places)) for question in questions]
-    return asyncio.run(ask_sheet(Flow(**flow), questions, orders, 0, judge))
+    return asyncio.run(conversation.ask(Flow(**flow), questions, orders, 0, judge))
 
 
 def test_one_call_answers_all_and_each_answer_finds_its_question():
@@ -151,7 +151,7 @@ def test_options_that_do_not_go_together():
         RubricMode(RunOptions(flow="two_step"), together=True)
     with pytest.raises(InvalidInputError, match="drop generate_summaries"):
         AssessmentOptions(calls="per_item", generate_summaries=True)
-    with pytest.raises(InvalidInputError, match="shows no examples"):
+    with pytest.raises(InvalidInputError, match="without summaries or examples"):
         AssessmentOptions(calls="per_item", examples=[{}])
     with pytest.raises(InvalidInputError, match=r"calls is 'all'\. Accepted: 'per_criterion', 'per_item'"):
         AssessmentOptions(calls="all")

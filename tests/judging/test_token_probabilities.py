@@ -108,12 +108,6 @@ def test_characters_of_several_tokens(dash):
     assert option_probabilities(tokens, YES_NO, 0, text=text, span=(start, start + 3)) == pytest.approx((0.6, 0.4))
 
 
-def test_nothing_chosen_is_the_first_token_whose_alternatives_name_an_answer():
-    tokens = [token("Well, "), listed("maybe", 0.5, {"maybe": 0.5, "yes": 0.3, "no": 0.2}), token("yes")]
-    assert read(tokens, None, "Well, maybe yes") == pytest.approx((0.3, 0.2))
-    assert read([token("Well")], None, "Well") is None
-
-
 def test_an_answer_of_several_tokens_is_not_read_and_its_code_and_booleans_of_json_are():
     labels = ("Met", "Partly met", "Not met")
     tokens = [listed("Part", 0.6, {"Part": 0.6, "Met": 0.3, "Not": 0.1}), token("ly"), token(" met")]
@@ -190,7 +184,7 @@ def test_tokens_that_end_before_the_reply_does_are_no_evidence_of_its_verdict():
         )
     ),
     text=st.none() | st.text(max_size=40),
-    chosen=st.none() | st.integers(0, 1),
+    chosen=st.integers(0, 1),
     span=st.none() | st.tuples(st.integers(0, 40), st.integers(0, 40)),
 )
 def test_it_never_fails_and_covers_at_most_one(tokens, text, chosen, span):

@@ -126,11 +126,12 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
     window.run("location.hash = '#verdict=' + encodeURIComponent(arguments[0])", view.name)
     window.wait_for(f"document.querySelectorAll('.votes > .box').length === {len(view.votes)}")
     votes = window.run("return [...document.querySelectorAll('.votes > .box')].map((each) => each.innerText)")
-    for shown, vote in zip(votes, view.votes, strict=True):
-        assert f"{vote.judge} · draw {vote.sample + 1}" in shown
-        assert vote.value is None or f"{vote.selected} · {format_number(vote.value)}" in shown
-        assert vote.cost is None or format_cost(vote.cost) in shown
-        assert vote.reasons is None or vote.reasons in shown
+    for shown, each in zip(votes, view.votes, strict=True):
+        vote = each.vote
+        assert f"{vote.judge_id} · draw {vote.sample + 1}" in shown
+        assert vote.value is None or f"{each.selected} · {format_number(vote.value)}" in shown
+        assert vote.usage.cost is None or format_cost(vote.usage.cost) in shown
+        assert vote.assessment is None or vote.assessment in shown
     assert window.complaints() == []
 
 
@@ -152,7 +153,9 @@ field.dispatchEvent(new Event("change", {bubbles: true}));
 def texts_of(view: VerdictView) -> Iterator[str]:
     """What a search reads."""
     yield from (text or "" for text in (view.name, view.question, *view.context.values(), *view.responses.values()))
-    yield from (each or "" for vote in view.votes for each in (vote.reasons, vote.reply, vote.reasoning))
+    for each in view.votes:
+        reasoning = each.vote.completion.reasoning if each.vote.completion else None
+        yield from (text or "" for text in (each.vote.assessment, each.reply, reasoning))
 
 
 def test_verdicts_are_filtered_searched_and_sorted(window):
@@ -178,7 +181,7 @@ def test_verdicts_are_filtered_searched_and_sorted(window):
     assert names() == those(lambda view: view.systems == ("birch",) and view.criterion == "relevance")
     everything()
     choose("read", "unscored: refusal")
-    assert names() == those(lambda view: any(vote.unscored_reason == "refusal" for vote in view.votes))
+    assert names() == those(lambda view: any(each.vote.unscored_reason == "refusal" for each in view.votes))
     everything()
     for box, holds in (("flipped", "flipped"), ("divided", "divided"), ("wrong", "wrong")):
         window.click(f"input[name={box}]")
@@ -342,21 +345,26 @@ class Hostile(Results):
             yield from (replace(each, name=text, of=(text,)) for each in list(self.analysis.reported())[:1])
 
     def verdict_views(self, data: object = None) -> Iterator[VerdictView]:
-        view, vote = (
-            {field.name: getattr(each, field.name) for field in fields(each)}
-            for view in [next(super().verdict_views(data))]
-            for each in (view, view.votes[0])
-        )
+        view = next(super().verdict_views(data))
+        cast = view.votes[0].vote
+        assert cast.completion is not None
+        assert cast.match is not None
         for text in HOSTILE:
-            said = dict.fromkeys(("judge", "selected", "error", "reasons", "reasoning", "how", "model"), text)
-            said |= {"unscored_reason": text, "reply": text + text, "read_at": (len(text), 2 * len(text))}
-            sent = {text: ((text, text), ("assistant", text))}
-            own = VoteView(**{**vote, **said, "shown": (text, text), "probabilities": {text: 0.5}, "prompts": sent})
-            about = dict.fromkeys(
-                ("name", "row", "criterion", "question", "selected", "gold", "cluster", "unscored_reason"), text
+            said: dict[str, Any] = dict.fromkeys(("judge_id", "error", "assessment", "unscored_reason"), text)
+            said["completion"] = cast.completion.model_copy(
+                update={"text": text + text, "reasoning": text, "model": text}
             )
-            shown = {"context": {text: text}, "responses": {text: text}, "systems": (text,), "votes": (own,)}
-            yield VerdictView(**{**view, **about, **shown})
+            said["match"] = cast.match.model_copy(update={"kind": text})
+            sent = {text: ((text, text), ("assistant", text))}
+            own = VoteView(
+                cast.model_copy(update=said), (text, text), text, {text: 0.5}, (len(text), 2 * len(text)), sent
+            )
+            about: dict[str, Any] = dict.fromkeys(
+                ("name", "row", "criterion", "question", "selected", "gold", "cluster"), text
+            )
+            about |= {"context": {text: text}, "responses": {text: text}, "systems": (text,), "votes": (own,)}
+            verdict = view.verdict.model_copy(update={"unscored_reason": text})
+            yield replace(view, verdict=verdict, **about)
 
 
 def test_hostile_texts_run_nothing_and_break_nothing(window):
@@ -371,7 +379,7 @@ def test_hostile_texts_run_nothing_and_break_nothing(window):
     shown_page(window, results, title=HOSTILE[0])
     window.wait_for("'searchable' in document.documentElement.dataset")
     assert window.run("return document.querySelectorAll('#tables tbody td').length") == len(HOSTILE)
-    assert window.run("return document.querySelectorAll('script').length") == 3
+    assert window.run("return document.querySelectorAll('script').length") == 2
     assert [name for name, _, _ in listed(window)] == [visible_line(text) for text in HOSTILE]
     for text in HOSTILE:
         name = visible_line(text)

@@ -158,5 +158,5 @@ def test_it_counts_its_unscored_votes_and_verdicts(kind):
     if kind != "agreement" and counts:
         assert str(counts) in " ".join(str(whole).split())
     views = list(whole.verdict_views())
-    assert sum(vote.unscored for view in views for vote in view.votes) == counts.unscored_votes
+    assert sum(each.vote.unscored for view in views for each in view.votes) == counts.unscored_votes
     assert sum(view.unscored for view in views) == counts.unscored_verdicts

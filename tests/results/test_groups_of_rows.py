@@ -20,7 +20,6 @@ LONG = [
 ]
 VOTES = [{"id": row["id"], "topic": row["topic"], "judge": j, "vote": "yes"} for row in ROWS for j in ("a", "b")]
 PAIRS = [{**row, "first": "x", "second": "y", "vote": "x"} for row in VOTES]
-CHOICES = [{**row, "order": ["x", "y"], "vote": "x"} for row in VOTES]
 WITH = {"group_fields": "topic"}
 WAYS = {
     "winrates of long data": lambda: evenhand.winrates(
@@ -36,7 +35,6 @@ WAYS = {
     "recorded votes": lambda: evenhand.aggregate_votes([{**row, "v": "yes"} for row in ROWS], "v", **WITH),
     "recorded pairs": lambda: evenhand.winrates(votes=PAIRS, **WITH),
     "recorded answers": lambda: evenhand.checklist(votes=[{**row, "item": "short"} for row in VOTES], **WITH),
-    "recorded choices": lambda: evenhand.grade_scores(votes=CHOICES, **WITH),
     "read replies": lambda: evenhand.read_replies(
         [{**row, "reply": "Yes"} for row in VOTES], "reply", judge_field="judge", id_field="id", **WITH
     ),

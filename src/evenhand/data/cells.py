@@ -29,7 +29,7 @@ from itertools import combinations
 from typing import Any, Final, Literal
 
 from evenhand.criteria import NA_LABELS, Criterion, Option, fold_label
-from evenhand.data.fields import check_column_names, column_of
+from evenhand.data.fields import check_names, column_of
 from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -365,6 +365,21 @@ class VoteColumn:
     cells: tuple[object, ...]
 
 
+def cells_of(rows: Sequence[Mapping[str, Any]], column: str, setting: str) -> list[Any]:
+    """Return the cells of a column; `NOT_ASKED` where a row lacks it.
+
+    Raises:
+        InvalidInputError: If all rows lack it.
+    """
+    cells = column_of(rows, column, NOT_ASKED)
+    if all(cell is NOT_ASKED for cell in cells):
+        known = list(dict.fromkeys(key for row in rows for key in row))
+        raise InvalidInputError(
+            f"{setting} names the column {column!r}, which no row has. {did_you_mean(column, known)}"
+        )
+    return cells
+
+
 def columns_of(
     rows: Sequence[Mapping[str, Any]], names: str | Sequence[str], what: str, *, within: bool = True
 ) -> tuple[VoteColumn, ...]:
@@ -382,14 +397,8 @@ def columns_of(
     Raises:
         InvalidInputError: No such column, or one named twice.
     """
-    listed = check_column_names(names, what)
-    columns = [VoteColumn(name, tuple(map(plain_cell, column_of(rows, name, NOT_ASKED)))) for name in listed]
-    for column in columns:
-        if all(cell is NOT_ASKED for cell in column.cells):
-            known = list(dict.fromkeys(key for row in rows for key in row))
-            raise InvalidInputError(
-                f"{what} names the column {column.name!r}, which no row has. {did_you_mean(column.name, known)}"
-            )
+    listed = check_names(names, what)
+    columns = [VoteColumn(name, tuple(map(plain_cell, cells_of(rows, name, what)))) for name in listed]
     if within and len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return columns_within(columns[0])
     return tuple(columns)

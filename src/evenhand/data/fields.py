@@ -289,9 +289,7 @@ def name_in(
     value = field_of(row, column, number, setting)
     name = name_of(value)
     if not name and not allow_none:
-        raise InvalidInputError(
-            f"{what} {number} has {value!r} in {column!r}, which {setting} names: every {what} needs a name there"
-        )
+        raise cell_error(number, column, value, f"every {what} needs a name there", setting=setting, what=what)
     return name
 
 
@@ -378,8 +376,8 @@ def read_clusters(
     *,
     apart: Collection[str] = (),
     what: str = "row",
-) -> tuple[str, ...] | None:
-    """Return the cluster of each row, as text; None if rows do not belong together.
+) -> tuple[str | None, ...]:
+    """Return the cluster of each row, as text; all are None if rows do not belong together.
 
     Two rows are of one cluster if it has one name: see :func:`~evenhand.data.fields.name_of`.
 
@@ -404,7 +402,7 @@ def read_clusters(
                 RepeatedColumnWarning,
                 stacklevel=3,
             )
-        return None
+        return (None,) * len(rows)
     return tuple(name_in(row, number, field, "cluster_field", what=what) for number, row in enumerate(rows))
 
 
@@ -457,21 +455,39 @@ def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
     return FEWEST_VALUES if _GROUPING.search(words) and not _CATEGORY.search(words) else None
 
 
-def check_column_names(given: object, setting: str) -> tuple[str, ...]:
-    """Return one name of a column, or several.
+def check_names(given: object, setting: str, least: int = 1) -> tuple[str, ...]:
+    """Return the names in a setting: one text, or several.
 
     Args:
         given: What was given.
-        setting: The setting that names them, for the message.
+        setting: Its name, for the message.
+        least: The least number of names.
 
     Raises:
         InvalidInputError: If a name is missing or repeated, or a value that is not a text.
     """
     named = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
     names = tuple(name for name in named if isinstance(name, str))
-    if not named or len(names) < len(named) or len(set(names)) < len(names):
-        raise InvalidInputError(f"{setting} is {given!r}; name at least one column, each once")
+    if len(named) < least or len(names) < len(named) or len(set(names)) < len(names):
+        raise InvalidInputError(f"{setting} is {given!r}; name at least {least}, each once")
     return names
+
+
+def cell_error(
+    number: int, column: str, value: object, advice: str, *, setting: str = "", what: str = "row"
+) -> InvalidInputError:
+    """Return the error of a cell that cannot be used.
+
+    Args:
+        number: The number of the row.
+        column: The column.
+        value: The cell.
+        advice: What would be accepted.
+        setting: The setting that names the column, if one does.
+        what: The noun for a row.
+    """
+    named = f", which {setting} names" if setting else ""
+    return InvalidInputError(f"{what} {number} has {briefly(value)} in {column!r}{named}: {advice}")
 
 
 def reference_column(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.fields import (
     cell_name,
+    check_names,
     classifications_of,
     context_of,
     field_of,
@@ -93,8 +94,8 @@ class Layout:
                 "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
                 f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
             )
-        if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
-            raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
+        if self.systems is not None:
+            check_names(self.systems, "systems", 2)
 
     def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
         """Return the prompts, in the order of their first row.

@@ -36,7 +36,7 @@ SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
 
 
-class Answer(NamedTuple):
+class SpokenAnswer(NamedTuple):
     """The answer to one question.
 
     Attributes:
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
     reasons: str
     shares: tuple[tuple[str, float], ...] = ()
 
-    def written(self, form: Callable[[str], str]) -> Answer:
+    def written(self, form: Callable[[str], str]) -> SpokenAnswer:
         """Return the answer in the form that it has in a reply."""
         return self._replace(text=form(self.text), shares=tuple((form(text), share) for text, share in self.shares))
 
@@ -73,19 +73,19 @@ def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
     return (SheetItem(1, request.question, request.presentation),)
 
 
-def phrase(request: Request, answers: Sequence[Answer], *, model: str) -> Completion:
+def phrase(request: Request, answers: Sequence[SpokenAnswer], *, model: str) -> Completion:
     """Return the reply that gives these answers, in the form that the request's stage expects."""
     pieces = _phrased(request, answers, model)
     text = "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
-    known = request.logprobs and any(isinstance(piece, Answer) and piece.shares for piece in pieces)
+    known = request.logprobs and any(isinstance(piece, SpokenAnswer) and piece.shares for piece in pieces)
     logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
     return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
 
 
-def _phrased(request: Request, answers: Sequence[Answer], model: str) -> list[str | Answer]:
+def _phrased(request: Request, answers: Sequence[SpokenAnswer], model: str) -> list[str | SpokenAnswer]:
     """Return the pieces of a reply, each answer as a piece of its own."""
     if request.stage in SHEET_STAGES:
-        pieces: list[str | Answer] = []
+        pieces: list[str | SpokenAnswer] = []
         for each in answers:
             reasons = f'"reasoning": "{_escaped(each.reasons)}", ' if request.reasoning else ""
             opening = ", " if pieces else '{"answers": ['
@@ -97,7 +97,7 @@ def _phrased(request: Request, answers: Sequence[Answer], model: str) -> list[st
     if request.stage == "summary":
         return [f"{model} prefers the verdict {answer.text!r}."]
     if request.stage == "one_step" and schema is not None:
-        fields: list[list[str | Answer]] = [
+        fields: list[list[str | SpokenAnswer]] = [
             [f'"assessment": "{_escaped(answer.reasons)}"'],
             ['"selected_option": "', answer.written(_escaped), '"'],
         ]
@@ -113,10 +113,10 @@ def _escaped(text: str) -> str:
     return encode_basestring(text)[1:-1]
 
 
-def _token_logprobs(pieces: Sequence[str | Answer], most: int) -> Iterator[TokenLogprob]:
+def _token_logprobs(pieces: Sequence[str | SpokenAnswer], most: int) -> Iterator[TokenLogprob]:
     """Return the tokens of the text: an answer is one, with the likeliest answers; each other word is certain."""
     for piece in pieces:
-        if isinstance(piece, Answer) and piece.shares:
+        if isinstance(piece, SpokenAnswer) and piece.shares:
             ranked = sorted(piece.shares, key=lambda answer: -answer[1])[:most]
             top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
             yield TokenLogprob(token=piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
@@ -206,7 +206,7 @@ class BaselineEngine(FreeEngine):
         for each in items:
             shown = each.presentation
             place = shown.to_own.index(choose_option(each.question, first_shown=shown.order[0]))
-            answers.append(Answer(each.number, shown.answers[place], _reasons(each.question, shown.responses)))
+            answers.append(SpokenAnswer(each.number, shown.answers[place], _reasons(each.question, shown.responses)))
         return phrase(request, answers, model=self.judge_id)
 
 
@@ -629,7 +629,7 @@ class SimulatedEngine(FreeEngine):
             answers = [self._item_answer(item, request.sample, again=again) for item in items]
         return phrase(request, answers, model=self.judge_id)
 
-    def _item_answer(self, item: SheetItem, sample: int, *, again: bool) -> Answer:
+    def _item_answer(self, item: SheetItem, sample: int, *, again: bool) -> SpokenAnswer:
         random = self._random(item.question.id, item.presentation.order, sample)
         answer = self._answer(item, random, place=item.number - 1)
         garbled, recovers = random.random() < self.garbage_rate, random.random() < self.recovery_rate
@@ -637,7 +637,7 @@ class SimulatedEngine(FreeEngine):
             answer._replace(text=_FAULTS["garbage"][0], shares=()) if garbled and not (again and recovers) else answer
         )
 
-    def _answer(self, item: SheetItem, random: np.random.Generator, *, place: int | None = None) -> Answer:
+    def _answer(self, item: SheetItem, random: np.random.Generator, *, place: int | None = None) -> SpokenAnswer:
         """Draw an answer from its probabilities, which it carries."""
         question, shown = item.question, item.presentation
         probabilities = self.choice_probabilities(question, shown.order, place=place)
@@ -646,7 +646,7 @@ class SimulatedEngine(FreeEngine):
         shares = zip(shown.answers, probabilities[[*shown.to_own]].tolist(), strict=True)
         strengths = [self._strength(question, index) for index in (shown.order if question.compares else (0,))]
         reasons = f"A simulated assessment; the latent quality as shown: {', '.join(f'{x:.3f}' for x in strengths)}."
-        return Answer(item.number, shown.answers[shown.to_own.index(chosen)], reasons, tuple(shares))
+        return SpokenAnswer(item.number, shown.answers[shown.to_own.index(chosen)], reasons, tuple(shares))
 
     def _fault(self, draw: float) -> str | None:
         for fault, rate in zip(_FAULTS, (self.refusal_rate, self.truncation_rate, self.garbage_rate), strict=True):

@@ -106,7 +106,7 @@ def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int,
     """
     found: dict[str, tuple[Criterion, list[Asked]]] = {}
     for cell, question in zip(results.cells(), results.asked(), strict=True):
-        about, judged = cell.about, question.judged
+        about, judged = cell.about, question.systems
         criterion = results.criterion if question.compares else results.criterion_of(cell)
         label, selected = (
             None if each is None else _category(each, question, criterion)
@@ -134,7 +134,7 @@ def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int,
 def _category(label: str, question: QuestionAsked, criterion: Criterion) -> int:
     """Return the category of a label; a comparison is labelled by the system that is better, or as a tie."""
     if question.compares:
-        return question.judged.index(label) if label in question.judged else NEITHER
+        return question.systems.index(label) if label in question.systems else NEITHER
     return criterion.index_of(label)
 
 

@@ -1,26 +1,25 @@
 """From a question to a vote: the flow that says how a judge is asked, and the conversation that asks it.
 
 Two steps: the judge assesses, then, in the same conversation, selects an option. One step: a single structured reply
-with the reasons before the verdict. Verdict only: the option, and nothing else. In each the reply is read by
-:mod:`evenhand.parsing`, which never guesses, a reply that names no option may be asked for again, and what cannot be
-read is an unscored vote with a reason. A sheet, whose questions are asked in one call, is :mod:`.sheet`.
+with the reasons before the verdict. Verdict only: the option, and nothing else. A sheet: the answers to several
+questions about one response in one reply. In each the reply is read by :mod:`evenhand.parsing`, which never guesses, a
+reply that names no option may be asked for again, and what cannot be read is an unscored vote with a reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 
-from evenhand.engines.base import Request, Stage
+from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.options import FlowName, FlowOptions, RunOptions, option
-from evenhand.parsing import read_reply
+from evenhand.parsing import ReplyReading, read_reply, read_sheet
 from evenhand.prompts import (
     FIRST_PROMPTS,
     Behind,
@@ -51,7 +50,6 @@ from evenhand.votes import (
 )
 
 _LOGGER = logging.getLogger(__name__)
-_Read = TypeVar("_Read")
 
 SUBJECTS: Final[Mapping[Mode, Subject]] = {
     "assess": "response",
@@ -68,17 +66,12 @@ TOP_LOGPROBS: Final = 20
 """The number of the likeliest tokens to ask for with log-probabilities; servers give no more."""
 READ_AT_ONCE: Final = 2**14
 """Characters; reading more takes so long that the calls under way would notice."""
-UNREADABLE: Final = Match(index=None, kind="none", reason="no_match")
-"""The match of a reply for which the reader fails."""
+_UNREADABLE: Final = ReplyReading(Match(index=None, kind="none", reason="no_match"))
+"""The reading of a reply for which the reader fails."""
 _COUNTED: Final[Mapping[str, Any]] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """The fields of a reply about its requests, which are in the usage of its vote."""
 _VERDICT_FIRST: Final = "best_of_select"
 """The prompt that asks for the verdict before the reasons."""
-_REASONS_FIELDS: Final = (
-    *("assessment", "reasoning", "rationale", "explanation"),
-    *("reasons", "reason", "justification"),
-)
-"""Judges' names for the field that the prompt calls assessment."""
 
 
 class Flow(FlowOptions):
@@ -98,16 +91,20 @@ class Flow(FlowOptions):
         probabilities = {"logprobs": TOP_LOGPROBS if expected else 0, "coded": expected}
         return cls.model_construct(**{**asked, **probabilities, **changes})
 
+    def stages(self, *, sheet: bool = False) -> tuple[FirstStage | Literal["selection"], ...]:
+        """Return the stages in which a judge is asked when every reply can be read."""
+        first: FirstStage = "sheet" if sheet else FIRST_STAGES[self.flow]
+        return (first, "selection") if first == "assessment" else (first,)
+
     def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
         """Check the prompt that is named or given, before anything is asked.
 
         Raises:
             InvalidPromptError: If it is for something else, or cannot be filled.
         """
-        if self.prompt is not None and sheet:
-            check_first_prompt(self.prompt, "sheet", "sheet")
-        elif self.prompt is not None:
-            check_first_prompt(self.prompt, SUBJECTS[mode], FIRST_STAGES[self.flow])
+        if self.prompt is not None:
+            subject = "sheet" if sheet else SUBJECTS[mode]
+            check_first_prompt(self.prompt, subject, "sheet" if sheet else FIRST_STAGES[self.flow])
 
     def first_prompt(self, question: Question) -> str:
         """Return the name of our prompt that addresses a judge first, or the text of the user's own."""
@@ -119,22 +116,17 @@ class Flow(FlowOptions):
 
     def templates(self, question: Question) -> tuple[str, ...]:
         """Return the texts of all templates with which a judge is asked such a question."""
-        first, again = self.first_prompt(question), "sheet_reask" if question.sheet else "reask"
+        first, sheet = self.first_prompt(question), bool(question.sheet)
         own = not is_prompt_name(first)
-        stages = {
-            "_own" if own else first: True,
-            "selection": self.flow == "two_step" and not question.sheet,
-            again: self.max_reasks > 0,
-            "summary": self.generate_summaries,
-        }
-        ours = [whole_source(f"{name}.md") for name, used in stages.items() if used]
-        return (first, *ours) if own else tuple(ours)
+        names = ["_own" if own else first, *self.stages(sheet=sheet)[1:]]
+        names += ["sheet_reask" if sheet else "reask"] if self.max_reasks else []
+        names += ["summary"] if self.generate_summaries else []
+        return (*([first] if own else []), *(whole_source(f"{name}.md") for name in names))
 
     def expected_calls(self, *, sheet: bool = False) -> int:
         """Return the calls that one vote, or one sheet of them, takes when every reply can be read."""
-        if sheet:
-            return 1
-        return (2 if self.flow == "two_step" else 1) + (self.generate_summaries and self.flow != "verdict_only")
+        summary = self.generate_summaries and self.flow != "verdict_only" and not sheet
+        return len(self.stages(sheet=sheet)) + summary
 
 
 class Caller(Protocol):
@@ -148,34 +140,114 @@ class Caller(Protocol):
         """Return the reply to one request."""
 
 
+class _Read(NamedTuple):
+    """What a reply says about one question."""
+
+    answer: ReplyReading
+    reply: Completion
+    probabilities: tuple[float, ...] | None = None
+
+
 @dataclass(slots=True)
-class Conversation:
-    """The messages of one vote, or of a sheet, and what they consumed."""
+class _Conversation:
+    """The messages about one question or those of a sheet, what was read in the replies, and what these consumed.
+
+    Attributes:
+        items: The questions.
+        question: The first one.
+        values: What prompts are filled with.
+        behind: The parts of the first prompt after the response.
+        found: Number of an item -> the last reading about it.
+        reasks: Number of an item -> how often it was asked for again.
+        assessment: The reasons before the verdict; a sheet has those of each item.
+        reason: Why there is no reading of what was not selected.
+    """
 
     flow: Flow
     sample: int
     caller: Caller
+    items: tuple[SheetItem, ...]
+    question: Question
+    values: dict[str, object]
+    behind: Behind = ()
     messages: list[Message] = field(default_factory=list)
     prompts: dict[str, list[Message]] = field(default_factory=dict)
+    found: dict[int, _Read] = field(default_factory=dict)
+    reasks: dict[int, int] = field(default_factory=dict)
     usage: Usage = NOTHING_USED
-    error: str | None = None
     shared: int = 0
+    assessment: str | None = None
+    reasoning: str | None = None
+    summary: str | None = None
+    reason: UnscoredReason | None = None
+    error: str | None = None
 
-    async def say(self, stage: Stage, text: str, schema: Mapping[str, Any] | None, **asked: Any) -> Completion:  # noqa: ANN401 - fields of the request
+    async def converse(self) -> None:
+        """Ask by the flow, and for a form with the nonce while a reply has none of the forms of a verdict."""
+        sheet = bool(self.question.sheet)
+        for stage in self.flow.stages(sheet=sheet):
+            reply = await self._say(stage, self._text(stage), self.items)
+            if stage != "assessment":
+                await self._read(stage, reply, self.items)
+            elif (reply.text or "").strip():
+                self.assessment, self.reasoning = reply.text, reply.reasoning
+            else:
+                self.reason = REASON_BY_FINISH.get(reply.finish_reason, "empty")
+                self.found[self.items[0].number] = _Read(_UNREADABLE, reply)
+                return
+        again: Stage = "sheet_reask" if sheet else "reask"
+        for _ in range(self.flow.max_reasks):
+            missing = tuple([item for item in self.items if not self.selects(item)])
+            if not missing or reply.finish_reason in FINAL_FINISHES:
+                return
+            self.reasks |= {item.number: self.reasks.get(item.number, 0) + 1 for item in missing}
+            values = {**self.values, "items": _shown_items(missing)} if sheet else self.values
+            reply = await self._say(again, fill_prompt(again, values), missing)
+            await self._read(again, reply, missing)
+
+    async def summarize(self) -> None:
+        """Ask for a summary of the assessment. The vote stands without one."""
+        nonce = nonce_for(self.flow.seed, str(self.assessment))
+        text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
+        self.messages, self.shared = [], length_shared(text, nonce)
+        try:
+            self.summary = (await self._say("summary", text, self.items)).text
+        except (EngineError, WithheldError) as error:
+            self.error = self.error or f"summary: {self.reason_of(error)[1]}"
+
+    def _text(self, stage: FirstStage | Literal["selection"]) -> str:
+        """Return the message of a stage of the flow; of the first one, note how much of it other rows may share."""
+        prompt = self.flow.first_prompt(self.question)
+        if stage == "selection":
+            return fill_prompt(stage, {**self.values, "described": describes_options(prompt)})
+        if is_prompt_name(prompt):
+            text = fill_prompt(prompt, self.values, self.behind)
+        else:
+            subject: Subject = "sheet" if self.question.sheet else SUBJECTS[self.question.mode]
+            text = render_own_prompt(prompt, subject, stage, self.values)
+        self.shared = length_shared(text, str(self.values["nonce"]))
+        return text
+
+    async def _say(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         """Send the conversation with one more message, and count what the reply consumed."""
         self.messages.append({"role": "user", "content": text})
-        sent = tuple(self.messages)
+        sent, schema = tuple(self.messages), reply_schema(stage, items, self.flow)
         if self.flow.include_prompts_in_result:
             self.prompts[stage] = list(sent)
+        question, shown = items[0].question, items[0].presentation
+        alone = not question.sheet
         request = Request(
             messages=sent,
+            options=shown.answers if alone and schema is not None else None,
             response_schema=schema,
             logprobs=self.flow.logprobs if schema is not None else 0,
             sample=self.sample,
             stage=stage,
+            question=question if alone else None,
+            presentation=shown if alone else None,
+            items=() if alone else items,
             reasoning=self.flow.reasoning,
             shared=self.shared,
-            **asked,
         )
         try:
             reply = await self.caller.complete(request)
@@ -183,36 +255,52 @@ class Conversation:
             self.usage += Usage(requests=error.attempts, lost=error.lost, at_risk=error.at_risk)
             raise
         self.usage += reply.usage
+        self.messages.append({"role": "assistant", "content": reply.text or ""})
         return reply.model_copy(update=_COUNTED) if reply.attempts else reply
 
-    def first_message(
-        self, question: Question, subject: Subject, values: Mapping[str, object], behind: Behind = ()
-    ) -> str:
-        """Return the first message, and note how much of it other rows may share."""
-        prompt, stage = self.flow.first_prompt(question), FIRST_STAGES[self.flow.flow]
-        text = (
-            fill_prompt(prompt, values, behind)
-            if is_prompt_name(prompt)
-            else render_own_prompt(prompt, subject, "sheet" if subject == "sheet" else stage, values)
-        )
-        self.shared = length_shared(text, str(values["nonce"]))
-        return text
-
-    async def read(self, reply: Completion, reader: Callable[[], _Read], unscored: _Read) -> _Read:
-        """Return what is read from a reply, or ``unscored`` if the reader fails. A long one is read outside the loop.
+    async def _read(self, stage: Stage, reply: Completion, items: Sequence[SheetItem]) -> None:
+        """Read what a reply says about each item. A long one is read outside the loop.
 
         A reader that fails has a fault that is ours to mend, so it is logged with the reply and noted in the vote. But
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be
         distinguished are the question's fault, and end it.
         """
         try:
-            return reader() if len(reply.text or "") <= READ_AT_ONCE else await asyncio.to_thread(reader)
+            if len(reply.text or "") <= READ_AT_ONCE:
+                found = self._readings(stage, reply, items)
+            else:
+                found = await asyncio.to_thread(self._readings, stage, reply, items)
         except InvalidInputError:
             raise
         except Exception as error:
             _LOGGER.exception("A reply of %s could not be read: %r", self.caller.judge_id, reply.text)
             self.error = f"the reader failed: {error!r}"
-            return unscored
+            found = [_Read(_UNREADABLE, reply)] * len(items)
+        if stage == "one_step" and (reply.text or "").strip():
+            self.assessment = found[0].answer.reasoning or reply.text
+        self.found |= {item.number: read for item, read in zip(items, found, strict=True)}
+
+    def _readings(self, stage: Stage, reply: Completion, items: Sequence[SheetItem]) -> list[_Read]:
+        nonce = str(self.values["nonce"]) if stage in {"reask", "sheet_reask"} else ""
+        how: dict[str, Any] = {"finish_reason": reply.finish_reason, "shown": texts_of(self.question), "nonce": nonce}
+        if self.question.sheet:
+            numbers, known = ([item.number for item in each] for each in (items, self.items))
+            offered = [item.presentation.answers for item in items]
+            answers = read_sheet(reply.text, offered, numbers=numbers, known=known, **how)
+        else:
+            answers = (read_reply(reply.text, items[0].presentation.answers, **how),)
+        reasoning = "\n\n".join(trace for trace in (self.reasoning, reply.reasoning) if trace) or None
+        same = reply.logprobs is None and reply.reasoning == reasoning
+        kept = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
+        return [
+            _Read(answer, kept, own_probabilities(reply, item.presentation, answer))
+            for item, answer in zip(items, answers, strict=True)
+        ]
+
+    def selects(self, item: SheetItem) -> bool:
+        """Return whether an option was selected for an item."""
+        found = self.found.get(item.number)
+        return found is not None and found.answer.match.index is not None
 
     def reason_of(self, error: EngineError | WithheldError) -> tuple[UnscoredReason, str]:
         """Return why a failed call leaves a vote unscored, with the message, which names the judge."""
@@ -222,10 +310,25 @@ class Conversation:
         message = message if repr(judge_id) in message else f"judge {judge_id!r}: {message}"
         return "engine_error", f"{error.cause}: {message}"
 
-    def vote(self, question: Question, shown: Presentation, match: Match | None, **more: Any) -> Vote:  # noqa: ANN401 - the vote's other fields
-        """Return the vote for the option that a reply names, in the criterion's own order."""
+    def vote(self, item: SheetItem, weight: float, *, bears: bool) -> Vote:
+        """Return the vote for the option that the replies select, in the criterion's own order.
+
+        Args:
+            item: The question.
+            weight: The judge's.
+            bears: The vote bears what all calls consumed.
+        """
+        question, shown, found = item.question, item.presentation, self.found.get(item.number)
+        match = None if found is None else found.answer.match
         index = None if match is None or match.index is None else shown.to_own[match.index]
+        if index is None and self.reason is not None:
+            match = None
         selected = None if index is None else question.criterion.options[index]
+        assessment = found.answer.reasoning if found is not None and question.sheet else self.assessment
+        prompts = None
+        if self.prompts and item is self.items[0]:
+            like = (*texts_of(question), question.guidelines, question.criterion.description, assessment or "")
+            prompts = Prompts(self.prompts, like=like, known=prompt_sources())
         return Vote(
             judge_id=self.caller.judge_id,
             order=shown.order,
@@ -234,142 +337,69 @@ class Conversation:
             selected_label=selected.label if selected else None,
             value=selected.value if selected else None,
             na=selected.na if selected else False,
+            probabilities=found.probabilities if found else None,
+            assessment=assessment,
+            summary=self.summary,
+            completion=found.reply if found else None,
             match=match,
-            **more,
+            unscored_reason=match.reason if match else self.reason,
+            error=self.error if selected is None or not question.sheet else None,
+            weight=weight,
+            reasks=self.reasks.get(item.number, 0),
+            usage=self.usage if bears else NOTHING_USED,
+            prompts=prompts,
         )
-
-    def sent(self, question: Question, assessment: str | None = None) -> Prompts | None:
-        """Return the prompts sent about a question, where they are kept; its vote may hold an assessment."""
-        if not self.prompts:
-            return None
-        like = (*texts_of(question), question.guidelines, question.criterion.description, assessment or "")
-        return Prompts(self.prompts, like=like, known=prompt_sources())
-
-
-@dataclass(slots=True, kw_only=True)
-class _Choice(Conversation):
-    """The conversation about one question."""
-
-    question: Question
-    shown: Presentation
-    values: Mapping[str, object]
-    assessment: str | None = None
-    summary: str | None = None
-    completion: Completion | None = None
-    match: Match | None = None
-    probabilities: tuple[float, ...] | None = None
-    reason: UnscoredReason | None = None
-    reasks: int = 0
-    reasoned: str | None = None
-
-    async def choose(self, behind: Behind) -> None:
-        """Ask, by the flow; while a reply has none of the forms of a verdict, ask for one with the nonce."""
-        stage: Stage = FIRST_STAGES[self.flow.flow]
-        text = self.first_message(self.question, SUBJECTS[self.question.mode], self.values, behind)
-        schema = selection_schema(self.shown.answers)
-        if stage == "one_step":
-            schema = one_step_schema(self.shown.answers, verdict_first=self.flow.prompt == _VERDICT_FIRST)
-        elif stage == "assessment":  # then select in the same conversation
-            reply = await self.say(stage, text, None, question=self.question, presentation=self.shown)
-            if not (reply.text or "").strip():
-                self.reason, self.completion = reason_without_text(reply), reply
-                return
-            self.assessment, self.reasoned = reply.text, reply.reasoning
-            self.messages.append({"role": "assistant", "content": reply.text or ""})
-            described = describes_options(self.flow.first_prompt(self.question))
-            stage, text = "selection", fill_prompt("selection", {**self.values, "described": described})
-        await self._select(stage, text, schema)
-        while (self.match is None or self.match.index is None) and self.reason not in FINAL_FINISHES:
-            if self.reasks == self.flow.max_reasks or self.completion is None:
-                return
-            self.messages.append({"role": "assistant", "content": self.completion.text or ""})
-            self.reasks += 1
-            await self._select("reask", fill_prompt("reask", self.values), selection_schema(self.shown.answers))
-
-    async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
-        """Ask for the option, and read the reply."""
-        asked = {"question": self.question, "presentation": self.shown, "options": self.shown.answers}
-        reply = await self.say(stage, text, schema, **asked)
-        reasoning = "\n\n".join(trace for trace in (self.reasoned, reply.reasoning) if trace) or None
-        same = reply.logprobs is None and reply.reasoning == reasoning
-        self.completion = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
-        if self.flow.flow == "one_step" and self.assessment is None:
-            self.assessment = _assessment_in(reply.text)
-        nonce = str(self.values["nonce"]) if self.reasks else ""
-        unscored: tuple[Match, tuple[float, ...] | None] = (UNREADABLE, None)
-        how: dict[str, Any] = {"finish_reason": reply.finish_reason, "shown": texts_of(self.question), "nonce": nonce}
-        match, self.probabilities = await self.read(
-            reply,
-            lambda: (
-                (found := read_reply(reply.text, self.shown.answers, **how)).match,
-                None if reply.logprobs is None else own_probabilities(reply, self.shown, found.match, found.span),
-            ),
-            unscored,
-        )
-        self.match, self.reason = match, match.reason
-
-    async def summarize(self) -> None:
-        """Ask for a summary of the assessment. The vote stands without one."""
-        nonce = nonce_for(self.flow.seed, str(self.assessment))
-        self.messages = []
-        text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
-        self.shared = length_shared(text, nonce)
-        try:
-            reply = await self.say("summary", text, None, question=self.question, presentation=self.shown)
-        except (EngineError, WithheldError) as error:
-            message = self.reason_of(error)[1]
-            if isinstance(error, EngineError):
-                message = message.removeprefix(f"{error.cause}: ")
-            self.error = self.error or f"summary: {message}"
-        else:
-            self.summary = reply.text
 
 
 async def ask(
     flow: Flow,
-    question: Question,
-    order: tuple[int, ...],
+    questions: Sequence[Question],
+    orders: Sequence[tuple[int, ...]],
     sample: int,
     caller: Caller,
     *,
     weight: float = 1.0,
     behind: Behind = (),
-) -> Vote:
-    """Ask for one vote; ``behind`` is what its prompt says behind the response."""
-    shown = question.present(order, coded=flow.coded and not has_plain_answers(question.criterion))
-    choice = _Choice(flow, sample, caller, question=question, shown=shown, values=_values(flow.seed, question, shown))
+) -> list[Vote]:
+    """Ask for one vote on a question, or on each one of a sheet, in one conversation.
+
+    The items of a checklist stand in the order given, criteria in their own. The numbers are those of the places, so
+    that they say nothing about the questions' own order. The vote on the first question that was answered bears what
+    all calls consumed.
+
+    Args:
+        flow: The way in which the judge is asked.
+        questions: One, or those of a sheet.
+        orders: The order of each question.
+        sample: The number of the draw.
+        caller: The judge.
+        weight: The judge's.
+        behind: The parts of the first prompt after the response.
+    """
+    coded = flow.coded and not all(has_plain_answers(question.criterion) for question in questions)
+    shown = [question.present(order, coded=coded) for question, order in zip(questions, orders, strict=True)]
+    places = shown[0].order if questions[0].mode == "check" else range(len(questions))
+    items = tuple([SheetItem(number, questions[own], shown[own]) for number, own in enumerate(places, start=1)])
+    talk = _Conversation(flow, sample, caller, items, items[0].question, _values(flow, items), behind)
     try:
-        await choice.choose(behind)
-    except (EngineError, WithheldError) as error:
-        choice.match, choice.probabilities = None, None
-        choice.reason, choice.error = choice.reason_of(error)
-    if flow.generate_summaries and choice.assessment:
-        await choice.summarize()
-    return choice.vote(
-        question,
-        shown,
-        choice.match,
-        probabilities=choice.probabilities,
-        assessment=choice.assessment,
-        summary=choice.summary,
-        completion=choice.completion,
-        unscored_reason=choice.reason,
-        error=choice.error,
-        weight=weight,
-        reasks=choice.reasks,
-        usage=choice.usage,
-        prompts=choice.sent(question, choice.assessment),
-    )
+        await talk.converse()
+    except (EngineError, WithheldError) as error:  # what has been read stands
+        talk.reason, talk.error = talk.reason_of(error)
+    if flow.generate_summaries and talk.assessment:
+        await talk.summarize()
+    bearer = next((item for item in items if talk.selects(item)), items[0])
+    votes = {id(item.question): talk.vote(item, weight, bears=item is bearer) for item in items}
+    return [votes[id(question)] for question in questions]
 
 
-class ShownOption(NamedTuple):
+class _ShownOption(NamedTuple):
     """An option as a prompt lists it."""
 
     label: str
     description: str
 
 
-class ShownExample(NamedTuple):
+class _ShownExample(NamedTuple):
     """A judged case as a prompt shows it."""
 
     context: tuple[tuple[str, str], ...]
@@ -377,29 +407,63 @@ class ShownExample(NamedTuple):
     label: str
 
 
-def _values(seed: int, question: Question, shown: Presentation) -> dict[str, object]:
-    """Return what prompts about one question are filled with."""
-    responses, examples, criterion = shown.responses, question.examples, question.criterion
-    own, outside = (*question.responses, *question.context.values()), texts_outside(question)
-    cases = tuple(text for example in examples for text in (example.response, *example.context.values()))
-    return {
+class _ShownItem(NamedTuple):
+    """A question of a sheet as its prompt names it."""
+
+    number: int
+    name: str
+    text: str
+    answers: tuple[str, ...]
+    options: tuple[_ShownOption, ...]
+    codes: tuple[str, ...]
+
+
+def _values(flow: Flow, items: Sequence[SheetItem]) -> dict[str, object]:
+    """Return what prompts about a question, or about a sheet, are filled with."""
+    question, shown = items[0].question, items[0].presentation
+    own, examples = (*question.responses, *question.context.values()), question.examples
+    outside = [text for item in items for text in _texts_outside(item.question)]
+    cases = tuple([text for example in examples for text in (example.response, *example.context.values())])
+    values: dict[str, object] = {
         "context": question.context,
         "guidelines": question.guidelines,
-        "nonce": nonce_for(seed, *own, others=(*cases, *outside)),
-        "criterion_name": " ".join(criterion.name.split()),
-        "criterion_description": criterion.description,
-        "compared": len(responses),
-        "response": responses[0],
+        "nonce": nonce_for(flow.seed, *own, others=(*cases, *outside)),
+        "response": shown.responses[0],
+    }
+    if question.sheet:
+        return {**values, "items": _shown_items(items), "reasoning": flow.reasoning}
+    return {
+        **values,
+        "criterion_name": " ".join(question.criterion.name.split()),
+        "criterion_description": question.criterion.description,
+        "compared": len(shown.responses),
         "lettered_responses": [
-            (question.place_name(place), text) for place, text in enumerate(responses) if question.compares
+            (question.place_name(place), text) for place, text in enumerate(shown.responses) if question.compares
         ],
-        "options": tuple([ShownOption(option.label, option.description) for option in shown.options]),
+        "options": _shown_options(shown),
         "codes": shown.answers if shown.coded else (),
         "examples": tuple(
-            [ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples]
+            [_ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples]
         ),
-        "case_nonce": nonce_for(seed, *cases, others=(*own, *outside)) if cases else "",
+        "case_nonce": nonce_for(flow.seed, *cases, others=(*own, *outside)) if cases else "",
     }
+
+
+def _shown_options(shown: Presentation) -> tuple[_ShownOption, ...]:
+    return tuple([_ShownOption(option.label, option.description) for option in shown.options])
+
+
+def _shown_items(items: Sequence[SheetItem]) -> tuple[_ShownItem, ...]:
+    """Return the questions of a sheet as prompts name them; an item of a checklist is one line, numbering no other."""
+    shown = []
+    for item in items:
+        criterion, answers = item.question.criterion, item.presentation.answers
+        text = criterion.description
+        text = " ".join(text.split()) if item.question.mode == "check" else text
+        codes = answers if item.presentation.coded else ()
+        name, options = " ".join(criterion.name.split()), _shown_options(item.presentation)
+        shown.append(_ShownItem(item.number, name, text, answers, options, codes))
+    return tuple(shown)
 
 
 def texts_of(question: Question) -> tuple[str, ...]:
@@ -408,7 +472,7 @@ def texts_of(question: Question) -> tuple[str, ...]:
     return (*question.responses, *question.context.values(), *examples)
 
 
-def texts_outside(question: Question) -> tuple[str, ...]:
+def _texts_outside(question: Question) -> tuple[str, ...]:
     """Return what prompts say that may come with a row too, and stands between no tags."""
     criterion = question.criterion
     options = [text for option in criterion.options for text in (option.label, option.description)]
@@ -416,54 +480,35 @@ def texts_outside(question: Question) -> tuple[str, ...]:
     return (criterion.name, criterion.description, question.guidelines, *question.context, *options, *names)
 
 
-def own_probabilities(
-    reply: Completion, shown: Presentation, match: Match, span: tuple[int, int] | None = None
-) -> tuple[float, ...] | None:
+def own_probabilities(reply: Completion, shown: Presentation, answer: ReplyReading) -> tuple[float, ...] | None:
     """Return the mass of each option at the verdict's token, in the criterion's own order; None without it."""
-    if reply.logprobs is None or reply.text is None:
+    if reply.logprobs is None or reply.text is None or answer.match.index is None:
         return None
-    masses = option_probabilities(reply.logprobs, shown.answers, match.index, text=reply.text, span=span)
-    if masses is None:
+    masses = option_probabilities(reply.logprobs, shown.answers, answer.match.index, text=reply.text, span=answer.span)
+    return None if masses is None else tuple(masses[shown.to_own.index(place)] for place in range(len(masses)))
+
+
+def reply_schema(stage: Stage, items: Sequence[SheetItem], flow: Flow) -> Mapping[str, Any] | None:
+    """Return the schema of the reply in a stage; None where any text will do."""
+    if stage in {"assessment", "summary"}:
         return None
-    own = [0.0] * len(masses)
-    for place, mass in zip(shown.to_own, masses, strict=True):
-        own[place] = mass
-    return tuple(own)
-
-
-def reason_without_text(reply: Completion) -> UnscoredReason:
-    """Return why a reply without text has none, as far as the engine says."""
-    return REASON_BY_FINISH.get(reply.finish_reason, "empty")
-
-
-def _assessment_in(text: str | None) -> str | None:
-    """Return the reasons in a one-step reply: the field of the JSON object, or the whole text when it is not one."""
-    if text is None or not text.strip():
-        return None
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        fields = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):  # no JSON, or thousands of digits or brackets
-        return text
-    found = [fields[name] for name in _REASONS_FIELDS if name in fields] if isinstance(fields, dict) else []
-    return next((reasons for reasons in found if isinstance(reasons, str)), text)
+    if items[0].question.sheet:
+        numbered = tuple([(item.number, item.presentation.answers) for item in items])
+        return _sheet_schema(numbered, reasoning=flow.reasoning)
+    reasons = "" if stage != "one_step" else "last" if flow.prompt == _VERDICT_FIRST else "first"
+    return _selection_schema(items[0].presentation.answers, reasons)
 
 
 @lru_cache(maxsize=512)
-def selection_schema(answers: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the schema of a reply that names one of the answers."""
-    return _object({"selected_option": {"type": "string", "enum": list(answers)}})
+def _selection_schema(answers: tuple[str, ...], reasons: str) -> Mapping[str, Any]:
+    """Return the schema of a reply that names one of the answers, with the reasons first, last or not at all."""
+    selection = {"selected_option": {"type": "string", "enum": list(answers)}}
+    assessment = {"assessment": {"type": "string"}} if reasons else {}
+    return _object(selection | assessment if reasons == "last" else assessment | selection)
 
 
 @lru_cache(maxsize=512)
-def one_step_schema(answers: tuple[str, ...], *, verdict_first: bool = False) -> Mapping[str, Any]:
-    """Return the schema of a reply with reasons and verdict, in the order that the prompt asks for."""
-    fields = {"assessment": {"type": "string"}, "selected_option": {"type": "string", "enum": list(answers)}}
-    return _object(dict(reversed(fields.items())) if verdict_first else fields)
-
-
-@lru_cache(maxsize=512)
-def sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning: bool) -> Mapping[str, Any]:
+def _sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning: bool) -> Mapping[str, Any]:
     """Return the schema of a reply with one entry per question, each with its number and one of its own answers."""
     reasons: dict[str, Any] = {"reasoning": {"type": "string"}} if reasoning else {}
     by_answers: dict[tuple[str, ...], list[int]] = {}
@@ -484,3 +529,25 @@ def sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning
 
 def _object(properties: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def asked_together(questions: Sequence[Question], sheet: str) -> list[Question]:
+    """Return the questions about one response as those of one sheet, each with the context of all.
+
+    Raises:
+        InvalidInputError: If they are about different responses, or show different things under one name.
+    """
+    context: dict[str, str] = {}
+    for question in questions:
+        if question.responses != questions[0].responses:
+            raise InvalidInputError(
+                f"the criteria {questions[0].criterion.name!r} and {question.criterion.name!r} judge different fields, "
+                "which one call cannot hold: use calls='per_criterion'"
+            )
+        for name, text in question.context.items():
+            if context.setdefault(name, text) != text:
+                raise InvalidInputError(
+                    f"the criterion {question.criterion.name!r} shows another field as {name!r} than a criterion "
+                    "before it, which one call cannot: use calls='per_criterion', or give context_fields"
+                )
+    return [replace(question, context=context, sheet=sheet) for question in questions]

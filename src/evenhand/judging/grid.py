@@ -21,7 +21,6 @@ import numpy as np
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import Caller, Flow, ask
-from evenhand.judging.sheet import ask_sheet
 from evenhand.numbers import format_count
 from evenhand.options import Grid, Orders
 from evenhand.prompts import FENCE_WORDS, Behind
@@ -107,15 +106,11 @@ class Sheet:
 
     async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
         """Cast one vote per question."""
-        shown = self.orders[order]
-        if self.questions[0].sheet:
-            votes = await ask_sheet(flow, self.questions, shown, sample, caller, weight=weight)
-            return [
-                vote.model_copy(update={"sample": sample + offset}) if offset else vote
-                for vote, offset in zip(votes, self.offsets[order], strict=True)
-            ]
-        question, behind = self.questions[0], self.behind
-        return [await ask(flow, question, shown[0], sample, caller, weight=weight, behind=behind)]
+        votes = await ask(flow, self.questions, self.orders[order], sample, caller, weight=weight, behind=self.behind)
+        return [
+            vote.model_copy(update={"sample": sample + offset}) if offset else vote
+            for vote, offset in zip(votes, self.offsets[order], strict=True)
+        ]
 
 
 class Task(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from evenhand.parsing.reading import field_span
@@ -27,7 +27,7 @@ _TRUTH = {"true": "yes", "false": "no"}
 def option_probabilities(
     logprobs: Sequence[TokenLogprob],
     answers: Sequence[str],
-    chosen: int | None,
+    chosen: int,
     *,
     text: str,
     span: Span | None = None,
@@ -36,8 +36,7 @@ def option_probabilities(
 
     That token is, in the stretch of the reply that ``span`` names, the first one whose word is the chosen answer.
     Without a span it is looked for in the one JSON field of the reply that is named like a verdict; or else it is the
-    last such token of the whole reply, since the verdict comes after the reasons. Where nothing was chosen it is the
-    first token that names an answer itself or among its alternatives.
+    last such token of the whole reply, since the verdict comes after the reasons.
 
     The mass of an answer is summed over every surface form among the likeliest tokens there (see
     :func:`spoken_word`); the generated token counts once, whether the server lists it or not. An
@@ -71,11 +70,17 @@ def option_probabilities(
     words = _words(answers, by_truth=span is not None)
     if words is None:
         return None
-    places = range(len(logprobs)) if span is None else _tokens_at(logprobs, text, span)
-    place = _verdict_token(logprobs, places, words, chosen, last=span is None)
-    if place is None or (span is None and _end_early(logprobs, text)):
-        return None
-    return _masses(logprobs[place], words, len(answers))
+    extents = _extents([entry.token for entry in logprobs], text)
+    spoken = [spoken_word(entry.token) for entry in logprobs]
+    naming = [place for place, word in enumerate(spoken) if words.get(word) == chosen]
+    if span is not None:
+        start, end = span
+        held = [place for place in naming if (at := extents[place]) is not None and at[0] < end and start < at[1]][:1]
+    else:  # the last one that is no article, if no words of the reply come after all tokens
+        covered = max((extent[1] for extent in extents if extent is not None), default=0)
+        complete = not any(character.isalnum() for character in text[covered:])
+        held = [place for place in naming if complete and not _is_article(logprobs[place].token)][-1:]
+    return answer_masses(logprobs[held[0]], words, len(answers)) if held else None
 
 
 def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | None:
@@ -88,68 +93,30 @@ def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | Non
     return words
 
 
-def _verdict_token(
-    logprobs: Sequence[TokenLogprob], places: Sequence[int], words: Mapping[str, int], chosen: int | None, *, last: bool
-) -> int | None:
-    if chosen is not None:
-        naming = [place for place in places if words.get(spoken_word(logprobs[place].token)) == chosen]
-        if last:  # among prose an "a" is no A
-            naming = [place for place in naming if not _is_article(logprobs[place].token)]
-        return naming[-1 if last else 0] if naming else None
-    for place in places:
-        if any(spoken_word(token) in words for token, _ in _candidates(logprobs[place])):
-            return place
-    return None
-
-
 def _is_article(token: str) -> bool:
     word = spoken_word(token)
     return len(word) == 1 and word.isalpha() and word in token
 
 
-def _end_early(logprobs: Sequence[TokenLogprob], text: str) -> bool:
-    """Return whether words of the reply come after the last token, so that the verdict may be among them."""
-    extents = _extents([entry.token for entry in logprobs], text)
-    covered = max((extent[1] for extent in extents if extent is not None), default=0)
-    return any(character.isalnum() for character in text[covered:])
-
-
-def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float | None]]:
-    """Return the likeliest tokens at a place, each once, the generated one among them."""
-    yield from dict.fromkeys(entry.top)
-    if entry.token not in {token for token, _ in entry.top}:
-        yield entry.token, entry.logprob
-
-
-def _masses(entry: TokenLogprob, words: Mapping[str, int], count: int) -> tuple[float, ...] | None:
-    listed = [logprob for _, logprob in dict.fromkeys(entry.top)]
-    if any(number is None or not number <= _ABOVE_ONE for number in (entry.logprob, *listed)):
+def answer_masses(entry: TokenLogprob, words: Mapping[str, int], count: int) -> tuple[float, ...] | None:
+    """Return the mass of each answer at one token; None if that cannot be, see :func:`option_probabilities`."""
+    listed = list(dict.fromkeys(entry.top))
+    numbers = [entry.logprob, *(logprob for _, logprob in listed)]
+    if any(number is None or not number <= _ABOVE_ONE for number in numbers):
         return None
-    if math.fsum(math.exp(number) for number in listed if number is not None) > _MOST_LISTED:
+    if math.fsum(math.exp(number) for number in numbers[1:] if number is not None) > _MOST_LISTED:
         return None
-    terms: list[list[float]] = [[] for _ in range(count)]
-    for token, logprob in _candidates(entry):
+    if entry.token not in {token for token, _ in listed}:
+        listed.append((entry.token, entry.logprob))
+    masses = [0.0] * count
+    for token, logprob in listed:
         index = words.get(spoken_word(token))
         if index is not None and logprob is not None:
-            terms[index].append(math.exp(min(0.0, logprob)))
-    masses = [math.fsum(parts) for parts in terms]
-    generated = words.get(spoken_word(entry.token))
-    if generated is not None and masses[generated] <= 0:
-        return None
-    covered = math.fsum(masses)
-    if covered <= 0:
+            masses[index] += math.exp(min(0.0, logprob))
+    generated, covered = words.get(spoken_word(entry.token)), math.fsum(masses)
+    if covered <= 0 or (generated is not None and masses[generated] <= 0):
         return None
     return tuple(mass / max(1.0, covered) for mass in masses)
-
-
-def _tokens_at(logprobs: Sequence[TokenLogprob], text: str, span: Span) -> list[int]:
-    """Return the tokens that cover a stretch of the text."""
-    start, end = span
-    return [
-        place
-        for place, extent in enumerate(_extents([entry.token for entry in logprobs], text))
-        if extent is not None and extent[0] < end and start < extent[1]
-    ]
 
 
 def _extents(tokens: Sequence[str], text: str) -> list[Span | None]:

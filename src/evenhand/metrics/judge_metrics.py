@@ -21,13 +21,15 @@ from evenhand.data.cells import (
     weights_by_judge,
 )
 from evenhand.data.fields import check_label_columns, clustered_level, read_clusters, warn_of_left_out_context
+from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
+    NO_INSTANCES,
     EvenhandMetric,
     JudgedInstance,
     JudgeMetric,
@@ -87,11 +89,6 @@ def first_orders(votes: Sequence[Vote], verdict_of: Callable[[Sequence[Vote]], V
         verdict = verdict_of(own)
         views.append((verdict, next((vote for vote in own if vote.assessment == verdict.assessment), own[0])))
     return [*views, (None, None), (None, None)][:2]
-
-
-def reply_of(vote: Union[Vote, None]) -> Union[str, None]:
-    """Return the reply in which a vote chose its option."""
-    return None if vote is None or vote.completion is None else vote.completion.text
 
 
 def named_prompts(views: Sequence[OrderView], names: Mapping[str, str] = PROMPT_NAMES) -> Dict[str, Any]:
@@ -216,14 +213,15 @@ class AssessingJudge(JudgeMetric):
         for criterion in criteria:
             field = criterion.prediction_field
             named = field is not None and any(field in row for row in self.examples or ())
-            fields = ExampleFields(
-                label=(self.label_fields or {}).get(criterion.name, criterion.name),
-                responses=(str(field) if named else "response",),
-                context=self.given_context_fields() or None,
-                as_index=self.as_index,
-            )
             pools[criterion.name] = example_pool(
-                self.examples or [], criterion, fields, number=self.num_examples, seed=self.seed
+                self.examples or [],
+                criterion,
+                (self.label_fields or {}).get(criterion.name, criterion.name),
+                responses=(str(field) if named else "response",),
+                context=context_mapping(self.context_fields) or None,
+                as_index=self.as_index,
+                number=self.num_examples,
+                seed=self.seed,
             )
         return pools
 
@@ -312,7 +310,7 @@ class DirectJudge(AssessingJudge):
                 f"{prefix}value": own and own.aggregated_value,
                 f"{prefix}assessment": (own and own.assessment) or (vote and vote.assessment),
                 f"{prefix}summary": vote and vote.summary,
-                f"{prefix}option_selection_completion": reply_of(vote),
+                f"{prefix}option_selection_completion": vote and vote.completion and vote.completion.text,
             }
         entries |= {"prompts": named_prompts(views) or None, "criteria": judged.criteria_json}
         return {**entries, "final_option": verdict.selected_label}
@@ -321,6 +319,8 @@ class DirectJudge(AssessingJudge):
         """Return what the votes on each criterion show about the judges."""
         scores: Dict[str, Any] = {}
         criteria = {each.about.judged.name: each.about.judged for each in judged}
+        if self.samples == 1 and len(judged[0].panel) == 1:
+            return scores
         for name, criterion in criteria.items():
             own = [each for each in judged if each.about.judged.name == name]
             prefix = judged[0].score_name + (f"_{score_name_of([name], name)}" if len(criteria) > 1 else "")
@@ -423,7 +423,7 @@ class RubricJudge(AssessingJudge):
             texts = {"": responses[0] if responses else None}
             found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
         for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
-            warn_of_left_out_context(criterion, self.given_context_fields())
+            warn_of_left_out_context(criterion, context_mapping(self.context_fields))
         return found
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -743,7 +743,7 @@ def _system_entries(
         "selections": [own and contest.winner_in(own) for contest, own, _ in given],
         "compared_to": opponents,
         "assessments": [vote and vote.assessment for *_, vote in given],
-        "option_selection_outputs": [reply_of(vote) for *_, vote in given],
+        "option_selection_outputs": [vote and vote.completion and vote.completion.text for *_, vote in given],
         "summaries": unless_none(vote and vote.summary for *_, vote in given),
         "contest_grades": unless_none(contest.grade_of(system) for contest in contests),
         "unscored_reasons": unless_none(contest.unscored_reason for contest in contests),
@@ -1066,6 +1066,8 @@ class VoteAggregation(EvenhandMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
+        if not inputs:
+            raise InvalidInputError(NO_INSTANCES)
         rows = [task_data for _, _, task_data in inputs]
         clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
         reader = LabelReader(criterion, as_index=self.as_index)

@@ -108,18 +108,8 @@ class InstanceScores(Dict[str, float]):
         main: The name of the main score.
     """
 
-    def __init__(self, scores: Dict[str, Any], main: str, alias: str) -> None:
-        """Separate the entries.
-
-        Args:
-            scores: All entries of an instance, including the main score.
-            main: The name of the main score.
-            alias: The name by which unitxt's own code looks for it.
-        """
-        super().__init__({name: value for name, value in scores.items() if isinstance(value, (int, float))})
-        self.setdefault(alias, self[main])
-        self.texts = {name: value for name, value in scores.items() if name not in self}
-        self.main = main
+    texts: Dict[str, Any]
+    main: str
 
 
 if TYPE_CHECKING:
@@ -246,14 +236,15 @@ class EvenhandMetric(IntervalFields):
         """Return the entries of one instance, including the main score; None for what is missing."""
 
     def reduce_one(self, intermidate: Any) -> InstanceScores:  # unitxt spells its parameter so
-        """Return the scores of one instance."""
-        return InstanceScores(self.instance_scores(intermidate), intermidate.score_name, self.main_score)
-
-    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
-        """Return the global scores; they bring their own intervals."""
-        if not intermediates:
-            raise InvalidInputError("there are no instances to score: the data set is empty")
-        scores: Dict[str, Any] = self.reduce(intermediates)
+        """Return the scores of one instance, and its votes, unless another score has this name."""
+        entries, main = self.instance_scores(intermidate), intermidate.score_name
+        if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
+            entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
+        numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
+        scores = InstanceScores({self.main_score: entries[main], **numbers})
+        scores.texts = {name: value for name, value in entries.items() if name not in scores}
+        scores.main = main
         return scores
 
     def compute(
@@ -361,6 +352,7 @@ def score_name_of(names: Iterable[str], default: str) -> str:
     return "_".join(only.lower().split(" ")) if only else default
 
 
+NO_INSTANCES = "there are no instances to score: the data set is empty"
 NO_ENGINE = (
     "the metric has no inference_engine, and a judge has no default. Give one in four ways: the name of "
     "a model, as in inference_engine=openai/gpt-4.1-mini, or the address of a server, as in "
@@ -588,14 +580,10 @@ class JudgeMetric(RunFields):
             names.append((self.evaluator_name or own).lower() + label)
         return judges, "+".join(dict.fromkeys(names))
 
-    def given_context_fields(self) -> Union[dict[str, str], None]:
-        """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
-        return context_mapping(self.context_fields)
-
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
         """Return the context of the response, as ``context_fields`` says."""
         _, references, task_data = given
-        fields = self.given_context_fields()
+        fields = context_mapping(self.context_fields)
         if not fields:
             fields = recipe_context_fields(task_data, judged, with_context=fields is None)
         return context_of(task_data, fields, judged, row, texts_of(references))
@@ -651,7 +639,7 @@ class JudgeMetric(RunFields):
 
     def shown_fields(self) -> list[str]:
         """Return the task data fields shown in addition to the response, as far as known before the data."""
-        fields, judged = self.given_context_fields(), self.own_judged()
+        fields, judged = context_mapping(self.context_fields), self.own_judged()
         rows_field = getattr(self, f"{self.judges_by}_field") if judged is None else None
         if fields is None:
             parts = [] if judged is None else getattr(judged, "criteria", [judged])
@@ -700,7 +688,7 @@ class JudgeMetric(RunFields):
         """Return the subjects, one per instance."""
         found = [self.subject(row, *about) for row, about in enumerate(zip(inputs, judged, strict=True))]
         for one in distinct(judged) if self.context_fields else ():
-            warn_of_left_out_context(one, self.given_context_fields())
+            warn_of_left_out_context(one, context_mapping(self.context_fields))
         return found
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
@@ -714,6 +702,8 @@ class JudgeMetric(RunFields):
             evaluation_inputs_stream: The instances.
         """
         inputs = list(evaluation_inputs_stream)
+        if not inputs:
+            raise InvalidInputError(NO_INSTANCES)
         instances = [getattr(given, "instance", {}) for given in inputs]
         if self._awaited_groups:
             members = [_identity(instance) for instance in instances if "__idx__" in instance]
@@ -721,7 +711,7 @@ class JudgeMetric(RunFields):
             if group is not None:
                 self._awaited_groups.remove(group)
                 return self._name([group.judged[each] for each in members])
-        judged = self._judge(inputs) if inputs else []
+        judged = self._judge(inputs)
         if any(instance.get("groups") for instance in instances):
             self._awaited_groups += awaited_groups(instances, judged)
         return judged
@@ -774,14 +764,6 @@ class JudgeMetric(RunFields):
         name = self.score_name(judged)
         places = {id(each): place for place, each in enumerate(distinct(each.about.judged for each in judged))}
         return [replace(each, score_name=name, place=places[id(each.about.judged)]) for each in judged]
-
-    def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
-        """Return the scores of one instance, and its votes, unless another score has this name."""
-        scores, main = self.instance_scores(intermidate), intermidate.score_name
-        if (name := f"{main}_votes") not in scores:
-            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
-            scores[name] = [{key: line[key] for key in line if key != "instance"} for line in lines]
-        return InstanceScores(scores, main, self.main_score)
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""

@@ -184,7 +184,7 @@ class ModeAnalysis(Analysis):
                 criterion=self._name if criterion is None else criterion.name,
                 question="" if criterion is None else criterion.description,
                 options=given or (() if criterion is None else criterion.labels),
-                judged=given or ((cell.about["system"],) if cell.about["system"] else names),
+                systems=given or ((cell.about["system"],) if cell.about["system"] else names),
                 selected=verdict.selected_label if picked is None or picked >= len(given) else given[picked],
                 score=None if compares else verdict.aggregated_value,
                 verdict=verdict,

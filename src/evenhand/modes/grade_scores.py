@@ -36,7 +36,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, measure, measures_table, or_missing
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_rows
+from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (
     Interval,
@@ -654,7 +654,7 @@ class GradeAnalysis(Analysis):
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=names,
-                judged=names,
+                systems=names,
                 selected=None,
                 score=None,
                 verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
@@ -681,32 +681,6 @@ class GradeAnalysis(Analysis):
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
         tables = grading_tables(title, self.runs, tuple(self._notes()), level=self.parameters["level"])
         return (*tables, self._places_table())
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` holds the names as shown.
-
-        An instance with too few candidates that have a text is a row without a judge.
-
-        Raises:
-            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot name.
-        """
-        runs = {(each.prompt, each.with_unrelated) for each in self.entries}
-        if len(runs) > 1 or any(unrelated for _, unrelated in runs):
-            raise InvalidInputError(
-                f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
-                "such an option: filter(prompt=…, with_unrelated=False) first"
-            )
-        found: list[dict[str, Any]] = []
-        for each in self.entries:
-            about = {"id": self.row_name(each.instance)}
-            about |= {} if each.cluster is None else {"cluster": each.cluster}
-            unjudged = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
-            for vote in each.votes:
-                chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
-                order = [each.candidates[place] for place in vote.order]
-                found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
-            found += [] if each.votes else [{**about, **unjudged, "unscored_reason": "missing_response"}]
-        return found
 
     def _places_table(self) -> TextTable:
         """Return the table with shares of the places, and the tests that they are even."""

@@ -751,7 +751,7 @@ class WinrateAnalysis(Analysis):
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=self.criterion.labels if graded else options,
-                judged=(contest.first, contest.second),
+                systems=(contest.first, contest.second),
                 selected=None if contest.score is None else contest.winner or TIE,
                 score=contest.score,
                 verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),

@@ -7,8 +7,15 @@ thinking and markup; ``sheets`` reads the answers to many items by the same cont
 ``python -m benchmarks.reading`` measures it on recorded replies.
 """
 
-from evenhand.parsing.reading import compile_pattern, match_closest_option, match_pattern, read_reply, where_read
-from evenhand.parsing.sheets import SheetAnswer, read_sheet
+from evenhand.parsing.reading import (
+    ReplyReading,
+    compile_pattern,
+    match_closest_option,
+    match_pattern,
+    read_reply,
+    where_read,
+)
+from evenhand.parsing.sheets import read_sheet
 
-__all__ = ["SheetAnswer", "compile_pattern", "match_closest_option", "match_pattern", "read_reply", "read_sheet"]
+__all__ = ["ReplyReading", "compile_pattern", "match_closest_option", "match_pattern", "read_reply", "read_sheet"]
 __all__ += ["where_read"]

@@ -8,11 +8,12 @@ divided, unscored or extreme has no mean that describes a system.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from rich.cells import cell_len
 
@@ -25,7 +26,7 @@ from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable, styled, terminal_width, wrapped
 from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible, visible_line
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import Verdict, Vote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,94 +46,95 @@ class VoteView:
     """One vote.
 
     Attributes:
-        judge: The name of the voter.
-        sample: The number of the draw among repeated draws, from 0.
+        vote: The vote.
         shown: The options, or the systems compared, in the order shown; empty if the order is not known.
         selected: The selected label, or the system that it prefers; None if it is unscored.
-        value: The value of the selection; None if it has none.
-        na: Whether it answered that the question does not apply.
         probabilities: Option or system -> probability, if the engine gave some.
-        unscored_reason: Why nothing was selected.
-        error: The error message, if a call failed.
-        reasons: The judge's text before its verdict, or with it.
-        reply: The text that the verdict was read from.
-        reasoning: The trace of a thinking model.
         read_at: First character of the verdict in the reply, and the one after its last; None if no place decided.
-        how: The rule by which the reply was read.
         prompts: The messages that were sent; empty if they were not kept.
-        model: The model that answered, as the engine named it.
-        cost: The cost of its calls, in US dollars; None without a price.
     """
 
-    judge: str
-    sample: int
+    vote: Vote
     shown: tuple[str, ...]
     selected: str | None
-    value: float | None
-    na: bool
     probabilities: Mapping[str, float]
-    unscored_reason: str | None
-    error: str | None
-    reasons: str | None
-    reply: str | None
-    reasoning: str | None
     read_at: tuple[int, int] | None
-    how: str | None
     prompts: Sent
-    model: str | None
-    cost: float | None
 
     @property
-    def unscored(self) -> bool:
-        """Whether it selects nothing and is not NA."""
-        return self.selected is None and not self.na
+    def reply(self) -> str | None:
+        """The text that the verdict was read from."""
+        return None if self.vote.completion is None else self.vote.completion.text
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictView:
-    """One question, its verdict, the texts shown, and the replies.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    """The question of one cell, and its verdict.
 
     Attributes:
         name: The unique name in the result: ``3/alder/relevance``.
-        row: The id of the row, or else its index as a text.
-        instance: The row's index.
         criterion: The name of the criterion.
         question: The question: the description of a criterion, or the text of an item.
-        systems: The systems of the responses; empty if results know no systems.
+        options: The options, in the criterion's own order; empty if they are not known.
+        systems: The systems of the responses, in the order in which a vote's ``order`` counts them; empty if results
+            know no systems.
         selected: The label selected, or the system that is better, or ``tie``; None without a selection.
         score: The score in the units of the criterion; of a comparison that of the first system. None without one.
-        na: Whether the question does not apply.
-        spread: The standard deviation of repeated draws; None without these.
-        agreement: The share of the votes for the selection.
-        flipped: Whether a judge selected something else in another order; None if none was asked in two.
-        unscored_reason: Why there is no score.
+        verdict: The verdict of the votes.
         gold: The label of a person, if it is known.
-        wrong: Whether the selection differs from the person's label; None if either is not known.
+        compares: Whether several responses were shown together, so that orders are orders of these.
+        offered: The labels as replies name them, if these are not the options.
+    """
+
+    name: str
+    criterion: str
+    question: str
+    options: tuple[str, ...]
+    systems: tuple[str, ...]
+    selected: str | None
+    score: float | None
+    verdict: Verdict
+    gold: str | None = None
+    compares: bool = False
+    offered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictView(QuestionAsked):
+    """One question, its verdict, the texts shown, and the replies.
+
+    Attributes:
+        row: The id of the row, or else its index as a text.
+        instance: The row's index.
         cluster: The cluster of the row.
         context: Name -> text that was shown with the responses.
         responses: System -> its response; None for one that is missing. Texts that were not kept are left out.
         votes: All votes.
     """
 
-    name: str
     row: str
     instance: int
-    criterion: str
-    question: str
-    systems: tuple[str, ...]
-    selected: str | None
-    score: float | None
-    na: bool
-    spread: float | None
-    agreement: float | None
-    flipped: bool | None
-    unscored_reason: str | None
-    gold: str | None
-    wrong: bool | None
     cluster: str | None
     context: Mapping[str, str]
     responses: Mapping[str, str | None]
     votes: tuple[VoteView, ...]
+
+    @property
+    def flipped(self) -> bool | None:
+        """Whether a judge selected something else in another order; None if none was asked in two."""
+        return None if self.verdict.position_consistent is None else not self.verdict.position_consistent
+
+    @property
+    def wrong(self) -> bool | None:
+        """Whether the selection differs from the person's label; None if either is not known."""
+        if self.gold is None or self.selected is None:
+            return None
+        return self.selected.casefold() != self.gold.casefold()
+
+    @property
+    def unscored_reason(self) -> str | None:
+        """Why there is no score."""
+        return None if self.verdict.na else self.verdict.unscored_reason
 
     @property
     def divided(self) -> bool:
@@ -142,38 +144,7 @@ class VerdictView:
     @property
     def unscored(self) -> bool:
         """Whether all its votes are unscored, or none was cast."""
-        return all(vote.unscored for vote in self.votes)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
-    """The question of one cell, and its verdict.
-
-    Attributes:
-        name: See :attr:`VerdictView.name`.
-        criterion: The name of the criterion.
-        question: The text of the question.
-        options: The options, in the criterion's own order; empty if they are not known.
-        judged: The systems of the responses, in the order in which a vote's ``order`` counts them.
-        selected: See :attr:`VerdictView.selected`.
-        score: See :attr:`VerdictView.score`.
-        verdict: The verdict of the votes.
-        gold: See :attr:`VerdictView.gold`.
-        compares: Whether several responses were shown together, so that orders are orders of these.
-        offered: The labels as replies name them, if these are not the options.
-    """
-
-    name: str
-    criterion: str
-    question: str
-    options: tuple[str, ...]
-    judged: tuple[str, ...]
-    selected: str | None
-    score: float | None
-    verdict: Verdict
-    gold: str | None = None
-    compares: bool = False
-    offered: tuple[str, ...] = ()
+        return all(each.vote.unscored for each in self.votes)
 
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
@@ -187,7 +158,7 @@ def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list
     found: list[Sent] = []
     for vote in cell.votes:
         replied = None if vote.completion is None else vote.completion.text
-        key = (cell.about["instance"], asked.judged, vote.judge_id, vote.sample, replied)
+        key = (cell.about["instance"], asked.systems, vote.judge_id, vote.sample, replied)
         held = sheets.get(key) if vote.prompts is None else vote.prompts
         plain = {} if held is None else held.plain()  # once, as they are unpacked each time
         if vote.prompts is not None and "sheet" in plain:
@@ -212,25 +183,11 @@ def verdict_view(
         row: The id of its row.
         texts: The context and the responses, where the data were given.
     """
-    verdict = asked.verdict
     context, responses = _texts(cell, asked, sent, texts)
-    known = asked.gold is not None and asked.selected is not None
     return VerdictView(
-        name=asked.name,
+        **{each.name: getattr(asked, each.name) for each in fields(asked)},
         row=row,
         instance=cell.about["instance"],
-        criterion=asked.criterion,
-        question=asked.question,
-        systems=asked.judged,
-        selected=asked.selected,
-        score=asked.score,
-        na=verdict.na,
-        spread=verdict.spread,
-        agreement=verdict.agreement,
-        flipped=None if verdict.position_consistent is None else not verdict.position_consistent,
-        unscored_reason=None if verdict.na else verdict.unscored_reason,
-        gold=asked.gold,
-        wrong=asked.selected.casefold() != asked.gold.casefold() if known else None,  # type: ignore[union-attr]
         cluster=cell.about.get("cluster"),
         context=context,
         responses=responses,
@@ -247,25 +204,9 @@ def _vote_view(vote: Vote, asked: QuestionAsked, sent: Sent) -> VoteView:
         label = reply.text[slice(*read_at)] if read_at else ""
         if not asked.compares and comparison_key(label) != comparison_key(vote.selected_label or ""):
             read_at = None
-    return VoteView(
-        judge=vote.judge_id,
-        sample=vote.sample,
-        shown=_in_order(vote.order, asked.judged if asked.compares else options),
-        selected=selected,
-        value=vote.value,
-        na=vote.na,
-        probabilities=dict(zip(options, vote.probabilities or (), strict=False)) if vote.probabilities else {},
-        unscored_reason=vote.unscored_reason,
-        error=vote.error,
-        reasons=vote.assessment,
-        reply=None if reply is None else reply.text,
-        reasoning=None if reply is None else reply.reasoning,
-        read_at=read_at,
-        how=None if vote.match is None else vote.match.kind,
-        prompts=sent,
-        model=None if reply is None else reply.model,
-        cost=vote.usage.cost,
-    )
+    shown = _in_order(vote.order, asked.systems if asked.compares else options)
+    probabilities = dict(zip(options, vote.probabilities or (), strict=False))
+    return VoteView(vote, shown, selected, probabilities, read_at, sent)
 
 
 def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
@@ -275,10 +216,10 @@ def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
 
 def _texts(cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], texts: Texts | None) -> Texts:
     """Return the texts shown: from the data if they are given, else from the prompts."""
-    names = asked.judged or ("response",)
+    names = asked.systems or ("response",)
     if texts is not None:
         context, responses = texts
-        return context, {name: responses.get(name, responses.get("")) for name in asked.judged or responses}
+        return context, {name: responses.get(name, responses.get("")) for name in asked.systems or responses}
     if not cell.votes and asked.verdict.unscored_reason == "missing_response":
         lengths = [cell.about.get(name) for name in ("first_length", "second_length")] if len(names) == 2 else []
         lacking = [name for name, length in zip(names, lengths, strict=False) if length is None]
@@ -297,18 +238,14 @@ def _texts(cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], texts: Texts 
 
 MOST_PRINTED: Final = 50
 
-Key = Callable[[VerdictView], float | str | None]
-
-ORDERS: Final[dict[str, Key]] = {
-    "spread": lambda view: view.spread,
-    "disagreement": lambda view: None if view.agreement is None else 1 - view.agreement,
+ORDERS: Final[Mapping[str, Callable[[VerdictView], float | None]]] = {
+    "spread": lambda view: view.verdict.spread,
+    "disagreement": lambda view: None if view.verdict.agreement is None else 1 - view.verdict.agreement,
     "length": lambda view: sum(len(text) for text in view.responses.values() if text) if view.responses else None,
     "score": lambda view: view.score,
-    "cost": lambda view: sum(costs) if (costs := [vote.cost for vote in view.votes if vote.cost is not None]) else None,
-    "name": lambda view: view.name,
 }
 """By what verdicts are sorted: the spread of their draws, the share of their votes that chose something else, the
-characters of their responses, their score, what they cost, their name."""
+characters of their responses, their score."""
 
 
 @dataclass(frozen=True)
@@ -370,32 +307,29 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
         return self._of("chosen by a function", lambda: filter(keep, self._stream()))
 
-    def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
+    def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
         """Sort the verdicts, the greatest first; verdicts without such a number come last.
 
         Args:
-            by: ``spread``, ``disagreement``, ``length``, ``score``, ``cost``, ``name``, or a function of a verdict.
+            by: ``spread``, ``disagreement``, ``length`` or ``score``.
             ascending: The least first.
 
         Raises:
             InvalidInputError: If there is no such order.
         """
-        if not callable(by) and by not in ORDERS:
+        if by not in ORDERS:
             raise InvalidInputError(f"by is {by!r}. {did_you_mean(by, ORDERS)}")
-        key: Any = by if callable(by) else ORDERS[by]
+        sign = 1 if ascending else -1
 
-        def ordered() -> Iterator[VerdictView]:
-            views = list(self._stream())
-            known = [view for view in views if key(view) is not None]
-            yield from sorted(known, key=key, reverse=not ascending)
-            yield from (view for view in views if key(view) is None)
+        def key(view: VerdictView) -> float:
+            number = ORDERS[by](view)
+            return math.inf if number is None else sign * number
 
-        return self._of(f"by {by if isinstance(by, str) else 'a function'}", ordered)
+        return self._of(f"by {by}", lambda: sorted(self._stream(), key=key))
 
     def head(self, n: int = 5) -> VerdictList:
         """Return the first verdicts."""
-        given: Any = n
-        if not isinstance(given, int) or given < 0:
+        if n < 0:
             raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
         return self._of(f"the first {n}", lambda: islice(self._stream(), n))
 
@@ -407,47 +341,20 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         """Keep the verdicts on which a judge changed its choice with the order."""
         return self._of("flipped in another order", lambda: (view for view in self._stream() if view.flipped))
 
-    def unscored(self, reason: str | None = None) -> VerdictList:
-        """Keep the verdicts whose votes are all unscored.
-
-        Args:
-            reason: Why the verdict has no score, or any of its votes none; the other votes may be scored.
-
-        Raises:
-            InvalidInputError: If there is no such reason.
-        """
-        if reason is None:
-            return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
-        if reason not in get_args(UnscoredReason):
-            raise InvalidInputError(f"reason is {reason!r}. {did_you_mean(reason, get_args(UnscoredReason))}")
-        return self._of(
-            f"unscored: {reason}",
-            lambda: (
-                view
-                for view in self._stream()
-                if reason in {view.unscored_reason, *(vote.unscored_reason for vote in view.votes)}
-            ),
-        )
+    def unscored(self) -> VerdictList:
+        """Keep the verdicts whose votes are all unscored."""
+        return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
 
     def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
-        return VerdictList(f"{self.what}, {what}" if what else self.what, source)
+        return VerdictList(f"{self.what}, {what}", source)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return a row for each verdict, of the first :data:`MOST_PRINTED`."""
-        first = self.views[:MOST_PRINTED]
-        more = len(self) - len(first)
-        left = f"{format_count(more, 'verdict')} more: head(n), to_csv('all') and to_pandas() have them."
-        return (self._table(first, "verdicts", (left,) if more else ()),)
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the table of all verdicts."""
-        return (self._table(self.views, "all", ()),)
-
-    def _table(self, views: Sequence[VerdictView], kind: str, notes: Sequence[str]) -> TextTable:
-        named = [((view.name,), view) for view in views]
-        return measures_table(
-            f"{self.what}: {format_count(len(self), 'question')}", ("verdict",), named, COLUMNS, notes, kind=kind
-        )
+        named = [((view.name,), view) for view in self.views[:MOST_PRINTED]]
+        more = len(self) - len(named)
+        notes = (f"{format_count(more, 'verdict')} more: head(n) and to_pandas() have them.",) if more else ()
+        title = f"{self.what}: {format_count(len(self), 'question')}"
+        return (measures_table(title, ("verdict",), named, COLUMNS, notes, kind="verdicts"),)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each verdict, with its texts under ``context.<name>`` and ``response.<system>``."""
@@ -455,19 +362,25 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
         records = []
         for view in self:
-            record = {field.name: getattr(view, field.name) for field in fields(view)}
-            context, responses, votes = (record.pop(name) for name in ("context", "responses", "votes"))
-            record |= {"divided": view.divided, "unscored": view.unscored, "num_votes": len(votes)}
-            record |= {f"context.{name}": text for name, text in context.items()}
-            records.append(record | {f"response.{name or 'response'}": text for name, text in responses.items()})
+            record = {name: getattr(view, name) for name in _EXPORTED}
+            record |= {name: getattr(view.verdict, name) for name in ("na", "spread", "agreement")}
+            record |= {f"context.{name}": text for name, text in view.context.items()}
+            record |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
+            records.append({**record, "num_votes": len(view.votes)})
         return pd.DataFrame.from_records(records)
 
     def __repr__(self) -> str:
         return str(self)
 
 
+_EXPORTED: Final = (
+    *("name", "row", "instance", "criterion", "question", "systems", "selected", "score", "unscored_reason", "gold"),
+    *("wrong", "flipped", "divided", "unscored", "cluster"),
+)
+
+
 def _selected(view: VerdictView) -> str:
-    if view.na:
+    if view.verdict.na:
         return "does not apply"
     word = "unscored" if view.unscored else "no verdict"
     return view.selected or (f"{word}: {view.unscored_reason}" if view.unscored_reason else word)
@@ -476,8 +389,8 @@ def _selected(view: VerdictView) -> str:
 COLUMNS: Final = (
     Column("selected", _selected),
     Column("score", lambda view: format_number(view.score), optional=True),
-    Column("spread", lambda view: format_number(view.spread), optional=True),
-    Column("agreement", lambda view: "" if len(view.votes) < 2 else format_percent(view.agreement), optional=True),
+    Column("spread", lambda view: format_number(view.verdict.spread), optional=True),
+    Column("agreement", lambda view: format_percent(view.verdict.agreement) if view.votes[1:] else "", optional=True),
     Column("votes", lambda view: format_count(len(view.votes))),
     Column("flipped", lambda view: "yes" if view.flipped else "", optional=True),
     Column("gold", lambda view: view.gold or "", optional=True),
@@ -547,13 +460,13 @@ class RowView:
             facts = [(column.header, column.cell(view)) for column in COLUMNS[1:]] + [("cluster", view.cluster)]
             known = [f"{name} {fact}" for name, fact in facts if fact not in {None, "", format_number(None)}]
             yield from _text("verdict", visible("; ".join([view.name, *known])), width)
-            for vote in view.votes:
+            for each in view.votes:
                 yield ""
-                yield from (f"  {line}" for line in wrapped(visible_line(_vote_line(vote)), width - 2))
-                yield from _text("error", visible(vote.error or ""), width)
-                if vote.reasons and vote.reasons not in (vote.reply or ""):
-                    yield from _text("reasons", visible(vote.reasons), width)
-                yield from _text("reply", _marked(vote, marks), width)
+                yield from (f"  {line}" for line in wrapped(visible_line(_vote_line(each)), width - 2))
+                yield from _text("error", visible(each.vote.error or ""), width)
+                if each.vote.assessment and each.vote.assessment not in (each.reply or ""):
+                    yield from _text("reasons", visible(each.vote.assessment), width)
+                yield from _text("reply", _marked(each, marks), width)
 
 
 _PAGE_WIDTH: Final = 100
@@ -578,12 +491,13 @@ def _text(label: str, text: str, width: int) -> Iterator[str]:
         yield from (f"    {line}" for line in wrapped(text, width - 4))
 
 
-def _vote_line(vote: VoteView) -> str:
-    shown = f"; shown {' – '.join(vote.shown)}" if vote.shown else ""
-    selected = "does not apply" if vote.na else vote.selected or f"unscored: {vote.unscored_reason}"
+def _vote_line(view: VoteView) -> str:
+    vote = view.vote
+    shown = f"; shown {' – '.join(view.shown)}" if view.shown else ""
+    selected = "does not apply" if vote.na else view.selected or f"unscored: {vote.unscored_reason}"
     value = "" if vote.value is None else f" ({format_number(vote.value)})"
-    how = f", read as {vote.how}" if vote.how and vote.selected else ""
-    return f"{vote.judge}, draw {vote.sample + 1}: {selected}{value}{how}{shown}"
+    how = f", read as {vote.match.kind}" if vote.match and view.selected else ""
+    return f"{vote.judge_id}, draw {vote.sample + 1}: {selected}{value}{how}{shown}"
 
 
 def _marked(vote: VoteView, marks: tuple[str, str]) -> str:

@@ -175,24 +175,15 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
                 f"{name}_{key}" if name else str(key), entry / total if declared.shares else entry, declared
             )
     elif isinstance(value, Usage):
-        for part, amount in _consumed(value).items():
-            yield Measure(part, (), amount, "money" if part == "cost" else "count")
+        for part in ("calls", "cached", "prompt_tokens", "completion_tokens"):
+            yield Measure("cached_calls" if part == "cached" else part, (), getattr(value, part), "count")
+        if value.cost is not None:
+            yield Measure("cost", (), value.cost, "money")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
             yield dataclasses.replace(inner, name="_".join(filter(None, (name, inner.name))))
     else:
         yield Measure(name, (), value, declared.kind, always=declared.always)
-
-
-def _consumed(usage: Usage) -> dict[str, float]:
-    """Return the consumption of calls as it is reported; the cost only if a price is known."""
-    amounts: dict[str, float] = {
-        "calls": usage.calls,
-        "cached_calls": usage.cached,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
-    return amounts if usage.cost is None else {**amounts, "cost": usage.cost}
 
 
 def scores_of(
