@@ -26,7 +26,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     NO_INSTANCES,
@@ -213,14 +213,15 @@ class AssessingJudge(JudgeMetric):
         for criterion in criteria:
             field = criterion.prediction_field
             named = field is not None and any(field in row for row in self.examples or ())
-            fields = ExampleFields(
-                label=(self.label_fields or {}).get(criterion.name, criterion.name),
+            pools[criterion.name] = example_pool(
+                self.examples or [],
+                criterion,
+                (self.label_fields or {}).get(criterion.name, criterion.name),
                 responses=(str(field) if named else "response",),
                 context=context_mapping(self.context_fields) or None,
                 as_index=self.as_index,
-            )
-            pools[criterion.name] = example_pool(
-                self.examples or [], criterion, fields, number=self.num_examples, seed=self.seed
+                number=self.num_examples,
+                seed=self.seed,
             )
         return pools
 
