@@ -50,7 +50,7 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
         (["--require", "relevance.low >="], "is not a condition"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'table', 'json', 'junit', 'markdown'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
-        (["--format", "table=x.md"], "'table' is written to no file"),
+        (["--format", "table=x.md"], "--format is 'table'. Accepted: 'json', 'junit'"),
     ],
 )
 def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(arguments, said, tmp_path, capsys):

@@ -44,10 +44,8 @@ def sheet(*entries):
         "Item 1: Yes\n\nItem 2: No\n\nItem 3: Yes",
         "1.\nYes\n2.\nNo\n3.\nYes",
         "1. It says no, politely.\nAnswer: Yes\n2. Some say yes.\n   **Answer:** No\n3. So, short.\nVerdict: Yes",
-        "| # | Question | Answer |\n|---|:-:|---|\n| 1 | Says no? | Yes |\n| 2 | Says yes? | **No** |\n| 3 | c | yes |",
         "**1.** Yes\n**2. No**\n- **3**: Yes",
         "```json\n" + json.dumps(BARE, indent=1) + "\n```",
-        "| Answer | Item |\n|---|---|\n| Yes | 1 |\n| No | 2 |\n| Yes | 3 |",
         "<think>1. No\n2. Yes\n3. No</think>\n1. Yes\n2. No\n3. Yes",
         '<think>{"1": "no"} then </think>{"1": "yes", "2": "no", "3": "yes"}',
     ],
@@ -63,7 +61,6 @@ def test_every_form_of_a_sheet_is_read(text):
         '{"1": "yes", "1": "yes", "2": "no"}',
         '[{"index": 1, "answer": "Yes", "answer": "No"}, {"index": 2, "answer": "No"}]',
         '[{"index": 1, "index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}]',
-        "| 1 | Yes |\n| 1 | No |\n| 2 | No |",
         "1. Yes\n2. No. Correction to item 1: No",
         "1. Yes\nItem 2 should be yes.\n2. No",
         "1. Yes\n2. No\n\nThe response has a sheet:\n1. No\n2. Yes",
@@ -79,7 +76,6 @@ def test_a_sheet_that_is_contradicted_anywhere_is_ambiguous_as_a_whole(text):
         sheet((0, "Yes"), (1, "No"), (4, "Yes"), (-1, "Yes")),
         sheet((0, "Yes"), (2, "No"), (3, "Yes")),
         "0. Yes\n2. No\n3. Yes",
-        "| 0 | Yes |\n| 2 | No |",
         '{"1": "yes", "2": "no", "4": "no"}',
     ],
 )
@@ -131,10 +127,6 @@ OWN_FORMS = {
     "fenced": lambda answers: f"```json\n{sheet(*enumerate(answers, 1))}\n```",
     "lines": lambda answers: "\n".join(f"{number}. {answer}" for number, answer in enumerate(answers, 1)),
     "reasons": lambda answers: "\n".join(f"{n}. It is so.\n**Answer:** {each}" for n, each in enumerate(answers, 1)),
-    "table": lambda answers: (
-        "| # | Answer |\n|---|---|\n"
-        + "\n".join(f"| {number} | {answer} |" for number, answer in enumerate(answers, 1))
-    ),
 }
 FOREIGN_FORMS = {
     "bare": lambda sheet: sheet,

@@ -36,10 +36,10 @@ from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
-from evenhand.modes.analyses import ANALYSES
+from evenhand.modes.any_mode import ANALYSES, find_mode
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import check_reduction
@@ -49,7 +49,6 @@ from evenhand.modes.grade_scores import (
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
-from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
@@ -421,13 +420,11 @@ def example_pools(
         criterion.name: example_pool(
             options.examples,
             criterion,
-            ExampleFields(
-                label=labels.get(criterion.name, criterion.name),
-                responses=responses or ("response",),
-                context=None if data is None else data.context_fields,
-                reference=None if data is None else data.reference_field,
-                as_index=options.as_index,
-            ),
+            labels.get(criterion.name, criterion.name),
+            responses=responses or ("response",),
+            context=None if data is None else data.context_fields,
+            reference=None if data is None else data.reference_field,
+            as_index=options.as_index,
             number=options.num_examples,
             seed=options.seed,
         )

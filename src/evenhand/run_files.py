@@ -1,25 +1,23 @@
 """Run files: the jobs that they hold, one model per verb of the shell; how a job runs, and what it writes.
 
-A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. What is
-set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
-(``EVENHAND_RUN_MAX_CALLS=20``, written as in a run file); the file; the defaults. A value replaces the one of the place
-below whole. Of alternatives (criteria or a column of rubrics), the choice of the higher place removes that of the
-lower. Paths in a file are relative to the file; all others to the current folder.
+A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. The call (flags
+of the shell, keywords of :func:`run`) counts before the file, and that before the defaults; a value replaces another
+whole. Of alternatives (criteria or a column of rubrics), the choice of the call removes that of the file. Paths in a
+file are relative to the file; all others to the current folder.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, Union
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, Union
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
+from evenhand.data.plain import parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_out, expanded
 from evenhand.options import (
@@ -36,33 +34,31 @@ from evenhand.options import (
 )
 from evenhand.results.run_record import LEFT_OUT, absolute
 
-if TYPE_CHECKING:
-    pass
-
-PREFIX: Final = "EVENHAND_RUN_"
-RESULT: Final = ".parquet"
-ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", RESULT)
 MOST_BYTES: Final = 1024**2
-Words = str | tuple[str, ...] | None
 TEXTS: Final = ("guidelines", "prompt")
 """Options that may name a file that holds the text."""
 
 _FILE_NAME: Final = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)
 TEMPLATES: Final = Path(__file__).with_name("templates")
-
-
 FORMATS: Final = ("table", "json", "junit", "markdown")
+
+
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+Words = Annotated[str | tuple[str, ...], AfterValidator(_several)]
 
 
 class Checks(Options):
     """Conditions that a result is checked by, and how it is printed."""
 
-    require: str | tuple[str, ...] = option(
+    require: Words = option(
         (),
         "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
         "given several times; all must hold. The result is saved in any case.",
     )
-    format: str | tuple[str, ...] = option(
+    format: Words = option(
         (),
         "How the result is printed: table, json, junit or markdown; NAME=FILE writes that to a file. It may be given "
         "several times.",
@@ -74,34 +70,21 @@ class Checks(Options):
         if self.require:
             from evenhand.report.gates import Condition  # noqa: PLC0415 - only who has conditions needs it
 
-            for text in self.conditions:
+            for text in self.require:
                 Condition.parse(text)
         for form, file in self.formats:
-            if form not in FORMATS:
-                raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, FORMATS)}")
-            if file is not None and form == "table":
-                raise InvalidInputError(f"--format is table={file}, and 'table' is written to no file; leave it out")
-            check_out(file, ())
-        if len([form for form, file in self.formats if file is None]) > 1:
-            raise InvalidInputError(
-                f"--format is {list(self.format)!r}, and only one is printed: write the others to files, as "
-                "junit=checks.xml"
-            )
+            accepted = FORMATS[1:] if file else FORMATS
+            if form not in accepted:
+                raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, accepted)}")
+            check_out(file or None, ())
+        if sum(not file for _, file in self.formats) > 1:
+            raise InvalidInputError("only one is printed of what --format names: write the others as NAME=FILE")
         return self
 
     @property
-    def conditions(self) -> tuple[str, ...]:
-        """All conditions."""
-        return (self.require,) if isinstance(self.require, str) else self.require
-
-    @property
-    def formats(self) -> Sequence[tuple[str, str | None]]:
-        """The names of formats, and the file of each; None if it is printed."""
-        given = (self.format,) if isinstance(self.format, str) else self.format
-        return [(form, file if sign else None) for form, sign, file in (each.partition("=") for each in given)]
-
-
-NOTHING: Final = Checks()
+    def formats(self) -> Sequence[tuple[str, str]]:
+        """The names of formats, and the file of each; empty if it is printed."""
+        return [(form, file) for form, _, file in (each.partition("=") for each in self.format)]
 
 
 class Job(Checks):
@@ -109,13 +92,11 @@ class Job(Checks):
 
     Attributes:
         function: The Python function that it calls.
-        needed: Options that must be given though the function has a default.
-        one_of: Groups of options; exactly one option of each group must be given.
+        needs: Groups of options; exactly one option of each group must be given.
     """
 
     function: ClassVar[str]
-    needed: ClassVar[tuple[str, ...]] = ()
-    one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    needs: ClassVar[tuple[tuple[str, ...], ...]] = ()
     not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data"})
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
@@ -144,26 +125,22 @@ class Job(Checks):
 
     @classmethod
     def settled(cls, call: Mapping[str, Any], file: RunFile | None = None) -> Job:
-        """Return the job that a call, the environment and a file describe together.
+        """Return the job that a call and a file describe together.
 
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
         """
-        held, given = {} if file is None else file.options_of(cls), dict(call)
-        for layer in (_environment(cls), held):
-            taken = {name for group in cls.one_of if given.keys() & {*group} for name in group}
-            given = {**{name: value for name, value in layer.items() if name not in taken}, **given}
-        if file is not None:
-            file.check_complete(given)
-        try:
-            return cls.variant(given)(**given)
-        except InvalidInputError as error:
-            cause = error.__cause__
-            refused = cause.errors()[0]["loc"] if isinstance(cause, ValidationError) else ()
-            if file is None or not refused or refused[0] not in held or refused[0] in call:
-                raise
-            name = str(refused[0])
-            raise InvalidInputError(f"{file.name}: {name}{str(error).removeprefix(name)}") from error
+        if file is None:
+            return cls.variant(call)(**call)
+        replaced = {name for group in cls.needs if call.keys() & {*group} for name in group}
+        given = {**{name: value for name, value in file.options_of(cls).items() if name not in replaced}, **call}
+        for name in file.left_out:
+            if name not in given:
+                raise InvalidInputError(
+                    f"{file.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
+                    f"give {name}"
+                )
+        return cls.variant(given)(**given)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -178,23 +155,19 @@ class Job(Checks):
         Raises:
             InvalidInputError: If not; the message names the missing option.
         """
-        verb, given = self.verb(), {name for name, value in self.given.items() if value is not None}
-        for name in ("data", *self.needed):
-            if name not in given:
-                where = "DATA, a file of rows" if name == "data" else f"{_flag(name)} ({name} in a run file)"
-                raise InvalidInputError(f"{verb} needs {where}, which is missing")
-        for group in self.one_of:
-            if (found := [name for name in group if name in given]) and len(found) == 1:
-                continue
-            flags = " or ".join(map(_flag, group))
-            what = "none is given" if not found else f"{' and '.join(map(_flag, found))} are given"
-            raise InvalidInputError(f"{verb} needs {flags}, one of them, and {what}")
+        given = {name for name, value in self.given.items() if value is not None}
+        for group in (("data",), *self.needs):
+            found = given & {*group}
+            if len(found) != 1:
+                flags = " or ".join("DATA" if name == "data" else f"--{name.replace('_', '-')}" for name in group)
+                why = "which is missing" if not found else "and only one of them may be given"
+                raise InvalidInputError(f"{self.verb()} needs {flags}, {why}")
 
 
 class AskingJob(Job):
     """The options of every job that asks judges."""
 
-    leave_out: Words = option(None, "What of the votes --out does not hold: prompts, reasoning, logprobs.")
+    leave_out: Words = option((), "What of the votes --out does not hold: prompts, reasoning, logprobs.")
     ray: str | None = option(
         None,
         "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``); "
@@ -215,9 +188,9 @@ class AskingJob(Job):
 
 
 class JudgeJob(JudgeArguments, AskingJob):
-    """``evenhand judge``."""
+    """Assess every response of a data set against one or more criteria, or against a rubric."""
 
-    function, needed, one_of = "judge", ("engine",), (("criteria", "rubric_field"),)
+    function, needs = "judge", (("engine",), ("criteria", "rubric_field"))
     job: Literal["judge"] = "judge"
     mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
@@ -229,30 +202,30 @@ class JudgeJob(JudgeArguments, AskingJob):
 
 
 class ModeJob(RunModeArguments, AskingJob):
-    """``evenhand judge --mode``."""
+    """Judge every row of a data set in the way of a mode."""
 
-    function, needed = "run_mode", ("engine",)
+    function, needs = "run_mode", (("engine",),)
     job: Literal["judge"] = "judge"
 
 
 class WinratesJob(WinratesArguments, AskingJob):
-    """``evenhand winrates``."""
+    """Compare systems: which is better, by how much, and how sure that is."""
 
-    function, one_of = "winrates", (("engine", "votes"),)
+    function, needs = "winrates", (("engine", "votes"),)
     job: Literal["winrates"] = "winrates"
 
 
 class ChecklistJob(ChecklistArguments, AskingJob):
-    """``evenhand checklist``."""
+    """Answer the yes/no questions of a checklist about every response of a data set."""
 
-    function, one_of = "checklist", (("engine", "votes"), ("checklist", "checklist_field"))
+    function, needs = "checklist", (("engine", "votes"), ("checklist", "checklist_field"))
     job: Literal["checklist"] = "checklist"
 
 
 class ReliabilityJob(ReliabilityArguments, AskingJob):
-    """``evenhand reliability``."""
+    """Measure how far a judge can be trusted: when the order changes, and when it is asked again."""
 
-    function, one_of = "reliability", (("engine", "votes"),)
+    function, needs = "reliability", (("engine", "votes"),)
     job: Literal["reliability"] = "reliability"
 
 
@@ -265,23 +238,23 @@ class RecordedJob(Job):
 
 
 class AggregateVotesJob(AggregateVotesArguments, RecordedJob):
-    """``evenhand aggregate-votes``."""
+    """Reduce recorded votes to verdicts, and the verdicts to scores."""
 
-    function, needed = "aggregate_votes", ("votes",)
+    function, needs = "aggregate_votes", (("votes",),)
     job: Literal["aggregate-votes"] = "aggregate-votes"
 
 
 class ReadRepliesJob(ReadRepliesArguments, RecordedJob):
-    """``evenhand read-replies``."""
+    """Read recorded reply texts as votes, and reduce the votes on each instance to a verdict."""
 
-    function, needed = "read_replies", ("replies",)
+    function, needs = "read_replies", (("replies",),)
     job: Literal["read-replies"] = "read-replies"
 
 
 class AgreementJob(AgreementArguments, RecordedJob):
-    """``evenhand agreement``."""
+    """Measure how far judges agree with people, people with people, and judges with judges."""
 
-    function, needed = "agreement", ("votes",)
+    function, needs = "agreement", (("votes",),)
     job: Literal["agreement"] = "agreement"
     annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
         None,
@@ -291,30 +264,9 @@ class AgreementJob(AgreementArguments, RecordedJob):
     )
 
 
-JOBS: Final[Mapping[str, type[Job]]] = {
-    model.verb(): model
-    for model in (
-        JudgeJob,
-        WinratesJob,
-        ChecklistJob,
-        ReliabilityJob,
-        AggregateVotesJob,
-        ReadRepliesJob,
-        AgreementJob,
-    )
-}
+_MODELS = (JudgeJob, WinratesJob, ChecklistJob, ReliabilityJob, AggregateVotesJob, ReadRepliesJob, AgreementJob)
+JOBS: Final[Mapping[str, type[Job]]] = {model.verb(): model for model in _MODELS}
 """The accepted values of ``job`` in a run file."""
-
-
-def _environment(model: type[Job]) -> dict[str, object]:
-    """Return the options that the environment sets, written as in a run file."""
-    given = {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
-    known = {PREFIX + name.upper() for each in JOBS.values() for name in each.model_fields} if given else set()
-    for name in given:
-        if name not in known:
-            raise InvalidInputError(f"the environment has {name}, which no run reads. {did_you_mean(name, known)}")
-    own = {name: given.get(PREFIX + name.upper()) for name in model.model_fields}
-    return {name: parse_yaml(text, f"{PREFIX}{name.upper()}={text}") for name, text in own.items() if text is not None}
 
 
 @dataclass(frozen=True)
@@ -339,28 +291,30 @@ class RunFile:
             InvalidInputError: If it holds none.
         """
         path, what = expanded(given), f"the run file {str(given)!r}"
-        ending = path.suffix.lower()
-        if ending == RESULT:
-            options = _run_of_result(path)
+        if path.suffix.lower() == ".parquet":
+            from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
+
+            run = (header_if_saved(path) or {}).get("run")
+            if not run:
+                raise InvalidInputError(f"{what} is not a saved result that says which run made it; give a run file")
+            options = absolute(run, path.parent)
             return cls(str(given), options, tuple(options.pop(LEFT_OUT, ())))
-        if ending not in ENDINGS:
-            raise InvalidInputError(
-                f"{what} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the last is a saved result"
-            )
         text = read_text(path, what, MOST_BYTES)
-        held = (parse_json if ending == ".json" else parse_yaml)(text, what)
+        held = (parse_json if path.suffix.lower() == ".json" else parse_yaml)(text, what)
         if not isinstance(held, dict):
             raise InvalidInputError(
                 f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
             )
         options = absolute({name: value for name, value in held.items() if name != "$schema"}, path.parent)
-        file = cls(str(given), options)
         for name in TEXTS:
             if isinstance(options.get(name), str):
-                options[name] = text_or_file(f"{file.name}: {name}", options[name], path.parent)
+                options[name] = text_or_file(f"{given}: {name}", options[name], path.parent)
         if "format" in options:
-            options["format"] = _with_places(options["format"], path.parent)
-        return file
+            formats = [str(each).partition("=") for each in _several(options["format"])]
+            options["format"] = [
+                f"{form}={path.parent / expanded(file)}" if file else form for form, _, file in formats
+            ]
+        return cls(str(given), options)
 
     @property
     def job(self) -> type[Job]:
@@ -376,53 +330,21 @@ class RunFile:
         return JOBS[named]
 
     def options_of(self, model: type[Job]) -> dict[str, Any]:
-        """Return the options that it sets for a job.
+        """Return the options that it sets for a job, checked.
 
         Raises:
-            InvalidInputError: If it holds another job, or an option that the job does not have.
+            InvalidInputError: If it holds another job, or options that the job does not accept.
         """
         if self.options.get("job") is not None and self.job is not model:
-            verb = model.model_fields["job"].default
             raise InvalidInputError(
-                f"{self.name}: job is {self.options['job']!r}, and this is {verb}: evenhand run FILE"
+                f"{self.name}: job is {self.options['job']!r}, and this is {model.verb()}: evenhand run FILE"
             )
         found = {name: value for name, value in self.options.items() if name != "job"}
-        for name in found:
-            if name not in model.model_fields:
-                known = [*model.model_fields]
-                raise InvalidInputError(f"{self.name}: {name} is not an option. {did_you_mean(name, known)}")
+        try:
+            model.variant(found)(**found)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self.name}: {error}") from error
         return found
-
-    def check_complete(self, given: Mapping[str, Any]) -> None:
-        """Check that everything is given that a saved result could not say of its run."""
-        for name in self.left_out:
-            if name not in given:
-                raise InvalidInputError(
-                    f"{self.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
-                    f"give {name}"
-                )
-
-
-def _with_places(formats: object, folder: Path) -> object:
-    """Return formats with the paths of their files, such as ``junit=checks.xml``, relative to a folder."""
-    if isinstance(formats, str):
-        name, equals, file = formats.partition("=")
-        return f"{name}={folder / expanded(file)}" if equals else formats
-    return [_with_places(each, folder) for each in formats] if isinstance(formats, list) else formats
-
-
-def _run_of_result(path: Path) -> dict[str, Any]:
-    from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
-
-    header = header_if_saved(path)
-    if header is None or not header.get("run"):
-        why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
-        raise InvalidInputError(f"{str(path)!r} {why}; give a run file (.yaml, .json), or a result that holds one")
-    return absolute(header["run"], path.parent)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def text_or_file(place: str, given: str, folder: Path = Path()) -> str:

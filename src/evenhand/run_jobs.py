@@ -18,13 +18,14 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.numbers import format_number, format_percent
+from evenhand.raters import alternative_annotator_test
 from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results import saved, vote_columns
 from evenhand.results.run_record import DEMO, run_record
-from evenhand.run_files import AskingJob, Checks, Job, ModeJob, RunFile
+from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 
 _LOGGER = logging.getLogger(__name__)
@@ -39,28 +40,21 @@ MOST_UNSCORED: Final = 0.1
 """The share of unscored votes that a run of judges may have: beyond it, what is missing outweighs the interval."""
 
 
-def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedCondition] = ()) -> CheckReport:  # noqa: ANN401 - of any verb
-    """Return the conditions, and whether they hold.
+def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedCondition] = ()) -> Summary:  # noqa: ANN401 - of any verb
+    """Check the conditions, and write the formats that go to files.
 
     Args:
         result: The result, or what changed between two.
-        checks: The conditions.
+        checks: The conditions and formats.
         unscored: The limit on unscored votes, where it does not hold.
     """
-    found = check(result, checks.conditions).conditions if checks.require else ()
-    return CheckReport((*unscored, *found))
-
-
-def write_formats(summary: Summary, checks: Checks) -> str:
-    """Write the formats that go to files; return the format to print."""
-    printed = "table"
+    found = check(result, checks.require).conditions if checks.require else ()
+    summary = Summary(result, CheckReport((*unscored, *found)))
     for form, file in checks.formats:
-        if file is None:
-            printed = form
-        else:
+        if file:
             with written_whole(file) as temporary:
                 temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
-    return printed
+    return summary
 
 
 def too_many_unscored(
@@ -69,18 +63,14 @@ def too_many_unscored(
     out: str | Path | None = None,
 ) -> Sequence[CheckedCondition]:
     """Return the limit on the share of unscored votes, if a result exceeds it."""
-    counts = result.unscored_counts
+    counts = getattr(result, "unscored_counts", None)
     if counts is None or counts.unscored_votes <= most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
         return []
     share = counts.unscored_votes / counts.votes
-    step = "the reasons say what to mend; --max-unscored 1 accepts any share of unscored votes"
-    if "budget" in counts.reasons:
-        step = "raise --max-calls or --max-cost and run the same again; what the journal holds is not paid for again"
-    elif "offline" in counts.reasons:
-        step = "run the same without --offline"
     found = (
         f"{counts.with_reasons}. That is {format_percent(share)} of the votes, more than --max-unscored "
-        f"{format_number(most)} allows: {step}"
+        f"{format_number(most)} allows: the reasons say what to mend (raise --max-calls, leave out --offline), and the "
+        "same run goes on from the journal; --max-unscored 1 accepts any share"
     )
     found += "" if out is None else f". What was judged is in {str(out)!r}"
     condition = f"unscored <= {format_percent(most)}"
@@ -88,19 +78,27 @@ def too_many_unscored(
 
 
 def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
-    """Return what the function of a job returns; the result keeps the run that made it."""
+    """Return what the function of a job returns; the result keeps the run that made it.
+
+    Raises:
+        InvalidInputError: The job lacks something, or what it writes cannot be written; found before the first call.
+    """
+    job.check_complete()
+    check_outputs(job)
     asked, split = job, getattr(job, "split", None)
     data = rows_of(job) if _is_demo(job.data) else job.data
     batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
+    if isinstance(job, AgreementJob) and job.annotator_test is not None:
+        how: Any = job.changed_from_default("cluster_field", "level", "interval") | {"epsilon": job.annotator_test}
+        return alternative_annotator_test(rows, job.votes, job.gold_fields, job.criteria, **how)
     changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
     if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
         changes["mode"] = _imported(job.mode)
     job = job.model_copy(update=changes)
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
-    options = {name: value for name, value in asked.given.items() if name not in NOT_KEPT}
-    record = run_record(job.verb(), options)
+    record = run_record(job.verb(), {name: value for name, value in asked.given.items() if name not in NOT_KEPT})
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
@@ -122,13 +120,15 @@ def check_outputs(job: Job) -> None:
         check_ending(report, (".html",))
         if out is not None and out.resolve() == report.resolve():
             raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
-    left_out = _texts(getattr(job, "leave_out", None))
-    if out is None:
-        if left_out:
-            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
-    elif job.function == "reliability":
-        check_ending(out, REPORT_SUFFIXES)
-    else:
+    left_out = getattr(job, "leave_out", ())
+    if left_out and out is None:
+        raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+    if job.function == "reliability":
+        if job.require or job.format:
+            raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
+        if out is not None:
+            check_ending(out, REPORT_SUFFIXES)
+    elif out is not None:
         vote_columns.check_left_out(left_out)
         saved.check_suffix(out)
 
@@ -137,7 +137,7 @@ def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any j
     """Write a result and its report, where a job says so; return one sentence for each file."""
     written = []
     if job.out is not None:
-        left_out = _texts(getattr(job, "leave_out", None))
+        left_out = getattr(job, "leave_out", ())
         result.save(job.out, **({"leave_out": left_out} if left_out else {}))
         written.append(f"the result was written to {job.out}")
     if job.report is not None:
@@ -177,7 +177,7 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
     """Return the first rows; where a prompt has several rows, the rows of the first prompts."""
     if job.limit is None:
         return rows
-    asks = any("votes" in group for group in job.one_of)
+    asks = ("engine", "votes") in job.needs
     long = getattr(job, "systems_field", None) or job.function == "read_replies" or (asks and "votes" in job.given)
     column = getattr(job, "id_field", None) or ("id" if "id" in rows[0] else None)
     names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
@@ -225,15 +225,11 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
     """
     file = RunFile.read(path)
     job = file.job.settled(given, file)
-    job.check_complete()
-    check_outputs(job)
     result = result_of(job)
     if getattr(job, "dry_run", False):
         return result
     write_result(result, job)
     if job.function != "reliability":
         unscored = [] if job.max_unscored is None else unscored_of_job(result, job)
-        checked = check_result(result, job, unscored)
-        write_formats(Summary(result, checked), job)
-        checked.raise_if_failed(result)
+        check_result(result, job, unscored).report.raise_if_failed(result)
     return result

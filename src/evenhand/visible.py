@@ -45,7 +45,8 @@ def visible(text: str) -> str:
     >>> print(visible("\x1b[2Jall is \u202ewell"))
     \x1b[2Jall is \u202ewell
     """
-    return text if text.isascii() and text.isprintable() else _ESCAPED.sub(_escape, text)
+    plain = text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
+    return text if plain else _ESCAPED.sub(_escape, text)
 
 
 def visible_line(text: str) -> str:

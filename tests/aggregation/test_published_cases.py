@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,8 +17,8 @@ from evenhand.aggregation.checklist_score import (
     score_answers,
 )
 from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
-from evenhand.aggregation.verdict import Levels, aggregate, expected_value
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.aggregation.verdict import Levels, VoteRules, aggregate, expected_value
+from evenhand.criteria import Checklist, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.token_probabilities import answer_masses
 from evenhand.modes.checklist import ChecklistResult, report_checklists
@@ -318,9 +319,15 @@ def check_scaled_score_1_5(case: Case) -> None:
 
 
 def check_batch_summary(case: Case) -> None:
-    checklist = Checklist(name="c", items=(ChecklistItem(name="i", question="I?"),))
-    scores = [checklist_score_of(example) for example in case["input"]["examples"]]
-    report = report_checklists([ChecklistResult(checklist, (), score, "pass", (score, score)) for score in scores])
+    results = []
+    for example in case["input"]["examples"]:
+        said = [1.0] * example["yes"] + [0.0] * example["no"]
+        checklist = Checklist(name="c", items=[{"question": f"Question {place}?"} for place in range(len(said))])
+        verdicts = [Verdict(selected_index=1 - int(met), value=met, aggregated_value=met) for met in said]
+        score = checklist_score_of(example)
+        found = ChecklistResult.of(checklist, verdicts, "pass", VoteRules())
+        results.append(replace(found, scores=score, ends=(score, score)))
+    report = report_checklists(results)
     assert report.macro_pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
     assert report.micro_pass_rate.estimate == close(case["expected"]["micro_pass_rate"])
     assert report.primary_score.estimate == close(case["expected"]["mean_score"])

@@ -9,7 +9,7 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.examples import ExampleFields, example_pool
+from evenhand.judging.examples import example_pool
 from evenhand.metrics.judge_metrics import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
@@ -138,7 +138,7 @@ def test_gold_votes_and_examples_are_read_alike():
     assert [each.reference for each in table] == EXPECTED
     aggregated = evenhand.aggregate_votes(rows, "gold", YES_FIRST)
     assert [verdict.selected_label for verdict in aggregated.verdicts] == EXPECTED
-    pool = example_pool(rows, YES_FIRST, ExampleFields("gold"))
+    pool = example_pool(rows, YES_FIRST, "gold")
     assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
     checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)
     assert [each.gold[0] for each in checked.responses] == [label and label.lower() for label in EXPECTED]

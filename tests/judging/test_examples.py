@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.examples import ExampleFields, example_pool
+from evenhand.judging.examples import example_pool
 from evenhand.question import Question
 from tests.support.questions import LEVELS
 
@@ -17,7 +17,7 @@ def row(number, label, topic="t"):
 
 
 def pool_of(rows, *, context=("topic",), **more):
-    return example_pool(rows, LEVELS, ExampleFields("level", context={name: name for name in context}), **more)
+    return example_pool(rows, LEVELS, "level", context={name: name for name in context}, **more)
 
 
 def question(response="what is judged", key="0", **context):
@@ -63,8 +63,8 @@ def test_nor_another_response_of_its_row():
         }
         for number in range(3)
     ]
-    fields = ExampleFields("{system}_level", responses=("small", "large"), context={"topic": "topic"})
-    pool = example_pool(rows, LEVELS, fields, number=6)
+    fields = {"responses": ("small", "large"), "context": {"topic": "topic"}}
+    pool = example_pool(rows, LEVELS, "{system}_level", number=6, **fields)
     shown = {case.response for case in drawn(pool, question("small 1", topic="t"))}
     assert shown == {"small 0", "large 0", "small 2", "large 2"}
     assert len(drawn(pool, question("new", topic="t"))) == 6
@@ -76,9 +76,7 @@ def test_rows_that_cannot_be_used_are_named():
         match=r"row 1 of the examples has the label 'Hihg', which is not an option of 'level'. Did you mean 'High'",
     ):
         pool_of([row(0, "High"), row(1, "Hihg")])
-    with pytest.raises(
-        InvalidInputError, match="row 0 of the examples cannot be shown: instance 0 has no field 'theme'"
-    ):
+    with pytest.raises(InvalidInputError, match="the examples cannot be shown: instance 0 has no field 'theme'"):
         pool_of([row(0, "High")], context=("theme",))
     with pytest.raises(
         InvalidInputError, match="have no case of 'level' with a response in 'response' and a label in 'level'"

@@ -151,7 +151,7 @@ def test_options_that_do_not_go_together():
         RubricMode(RunOptions(flow="two_step"), together=True)
     with pytest.raises(InvalidInputError, match="drop generate_summaries"):
         AssessmentOptions(calls="per_item", generate_summaries=True)
-    with pytest.raises(InvalidInputError, match="shows no examples"):
+    with pytest.raises(InvalidInputError, match="without summaries or examples"):
         AssessmentOptions(calls="per_item", examples=[{}])
     with pytest.raises(InvalidInputError, match=r"calls is 'all'\. Accepted: 'per_criterion', 'per_item'"):
         AssessmentOptions(calls="all")

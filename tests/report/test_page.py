@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
@@ -96,9 +98,11 @@ def test_the_demo_shows_its_three_parts_on_one_page_with_rows_by_their_ids(tmp_p
     out = tmp_path / "demo.html"
     assert main(["demo", "--out", str(out), "--no-progress"]) == 0
     text = out.read_text(encoding="utf-8")
-    index = json.loads(re.search(r'id="index">(.*?)</script>', text)[1])
-    assert index["lists"]["rows"] == [row["id"] for row in demo.load_rows()]
-    assert len(index["verdicts"]) == 48 * (3 * 2 + 3 + 3 * 8)
+    packed = re.search(r'id="data" data-packed>(.*?)</script>', text)[1]
+    data = json.loads(gzip.decompress(base64.b64decode(packed)))
+    rows = dict.fromkeys(data["texts"][verdict["runs"][0]["row"]] for verdict in data["verdicts"])
+    assert list(rows) == [row["id"] for row in demo.load_rows()]
+    assert len(data["verdicts"]) == 48 * (3 * 2 + 3 + 3 * 8)
     for score in ("relevance", "correctness", "winrate", "demo"):
         assert re.search(rf">{score}</h3>\s*<ul.*?>birch<.*?>cedar<.*?>alder<", text, re.DOTALL)  # the best first
     assert len(answers_of(text)) == 4

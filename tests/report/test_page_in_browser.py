@@ -379,7 +379,7 @@ def test_hostile_texts_run_nothing_and_break_nothing(window):
     shown_page(window, results, title=HOSTILE[0])
     window.wait_for("'searchable' in document.documentElement.dataset")
     assert window.run("return document.querySelectorAll('#tables tbody td').length") == len(HOSTILE)
-    assert window.run("return document.querySelectorAll('script').length") == 3
+    assert window.run("return document.querySelectorAll('script').length") == 2
     assert [name for name, _, _ in listed(window)] == [visible_line(text) for text in HOSTILE]
     for text in HOSTILE:
         name = visible_line(text)

@@ -80,6 +80,11 @@ class ItemResult:
         return self.verdict.assessment
 
     @property
+    def category(self) -> str:
+        """The category of the item; ``ungrouped`` if it has none."""
+        return self.item.category or UNGROUPED
+
+    @property
     def met(self) -> float | None:
         """1 for yes, 0 for no; None if there is neither."""
         return _MET.get(self.answer)
@@ -89,6 +94,12 @@ class ItemResult:
         """The same if every unscored vote had said no, and yes; None if the item does not apply."""
         low, high = map(_MET.get, self.possible)
         return None if low is None or high is None else (low, high)
+
+    @property
+    def sure_within(self) -> tuple[float, float] | None:
+        """The limits of its confidence; None too if an answer that was scored has none."""
+        lacking = self.possible_met is None or (self.answer is not None and self.confidence is None)
+        return None if lacking else self.possible_confidences
 
 
 def item_results(

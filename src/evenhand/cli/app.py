@@ -14,7 +14,7 @@ from cyclopts.help import DefaultFormatter
 from evenhand.cli import catalog_verb, journal_verb, label_verbs, output, result_verbs, verbs
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.interrupts import heeding_termination
-from evenhand.run_files import RunFile
+from evenhand.run_files import JOBS, RunFile
 from evenhand.version import __version__
 
 if TYPE_CHECKING:
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 VERBS: Final[Mapping[str, Mapping[str, Callable[..., int] | App]]] = {
     "Judge": {
-        "judge": verbs.judge,
-        "winrates": verbs.winrates,
-        "checklist": verbs.checklist,
-        "reliability": verbs.reliability,
-        "aggregate-votes": verbs.aggregate_votes,
-        "read-replies": verbs.read_replies,
-        "agreement": verbs.agreement,
+        **{name: verbs.verb_of(model) for name, model in JOBS.items()},
         "run": verbs.run,
         "demo": verbs.demo,
     },

@@ -21,16 +21,19 @@ ONE_EACH: Final = ("require", "format")
 """Options that take one word, and may be given several times."""
 
 
+def flags_of(model: type[Options]) -> object:
+    """Return the type of a parameter that takes the options of a model as flags, for cyclopts and pydantic."""
+    return Annotated[words_of(model), Parameter(name="*"), PlainValidator(partial(built, model))]
+
+
 if TYPE_CHECKING:
     Flags = Annotated[Model | None, "flags"]
 else:
 
     class Flags:
-        """``Flags[Model]``: a parameter that takes the options of a model as flags; None if no flag is given."""
+        """``Flags[Model]``: the same as an annotation; None if no flag is given."""
 
-        def __class_getitem__(cls, model: type[Options]) -> object:
-            """Return what cyclopts and pydantic read."""
-            return Annotated[words_of(model), Parameter(name="*"), PlainValidator(partial(built, model))]
+        __class_getitem__ = staticmethod(flags_of)
 
 
 def built(model: type[Model], words: Mapping[str, object]) -> Options:

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from evenhand.run_files import NOTHING, Checks
+from evenhand.errors import InvalidInputError
+from evenhand.run_files import Checks
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
@@ -147,20 +148,21 @@ def end(
         InvalidInputError: A condition that names what the result does not have; the result is printed all the same.
     """
     from evenhand.report import gates  # noqa: PLC0415 - seconds of import
-    from evenhand.run_jobs import check_result, write_formats  # noqa: PLC0415 - as above
+    from evenhand.run_jobs import check_result  # noqa: PLC0415 - as above
 
-    checks, report = checks or NOTHING, gates.CheckReport(tuple(unscored))
+    checks = checks or Checks()
+    form = next((form for form, file in checks.formats if not file), "table")
     try:
-        report = check_result(result, checks, unscored)
-    finally:
-        summary = gates.Summary(result, report)
-        printed = write_formats(summary, checks)
-        if printed != "table":
-            say(gates.WRITERS[printed](summary), saved=saved)
-            for line in written:
-                complain(line)
-        else:
-            say(result, *([report] if checks.require and report.conditions else []), *written, saved=saved)
-    for each in report.failed:
+        summary = check_result(result, checks, unscored)
+    except InvalidInputError:
+        say(result, saved=saved)
+        raise
+    if form == "table":
+        say(result, *([summary.report] if checks.require else []), *written, saved=saved)
+    else:
+        say(gates.WRITERS[form](summary), saved=saved)
+        for line in written:
+            complain(line)
+    for each in summary.report.failed:
         complain(each)
-    return EXIT_CHECK_FAILED if report.failed else 0
+    return EXIT_CHECK_FAILED if summary.report.failed else 0

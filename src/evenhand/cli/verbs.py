@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from evenhand.cli.flags import Flags
+from evenhand.cli.flags import Flags, flags_of
 from evenhand.cli.output import EXIT_CHECK_FAILED, OutputError, complain, end, is_quiet, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out
 from evenhand.numbers import format_cost
 from evenhand.options import Limits, RunOptions, option
-from evenhand.run_files import (
-    AggregateVotesJob,
-    AgreementJob,
-    ChecklistJob,
-    Job,
-    JudgeJob,
-    ReadRepliesJob,
-    ReliabilityJob,
-    WinratesJob,
-    schema,
-    template,
-)
+from evenhand.run_files import Job, schema, template
 
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
@@ -41,99 +31,46 @@ BASELINE: Final = "engines.evenhand.baseline"
 DEMO_REPORT: Final = "evenhand-demo.html"
 
 
-def judge(data: Data = None, /, *, options: Flags[JudgeJob] = None) -> int:
-    """Assess every response of a data set against one or more criteria, or against a rubric."""
-    return run_job(JudgeJob, data, options)
+def verb_of(model: type[Job]) -> Callable[..., int]:
+    """Return the verb of a job."""
+
+    def verb(data: Data = None, /, *, options: Any = None) -> int:  # noqa: ANN401 - the flags of the job
+        from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
+
+        job: Job = model() if options is None else options
+        if data is not None:
+            job = job.model_copy(update={"data": data})
+        if is_quiet() and isinstance(job, RunOptions):
+            job = job.model_copy(update={"progress": False})
+        result = run_jobs.result_of(job)
+        if getattr(job, "dry_run", False):
+            return _print_estimate(result)
+        try:
+            written = run_jobs.write_result(result, job)
+        except BaseException:
+            with suppress(OutputError):
+                say(result)  # it is shown, at least
+            raise
+        unscored, saved = run_jobs.unscored_of_job(result, job), None if job.out is None else Path(job.out)
+        return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored)
+
+    verb.__annotations__["options"] = flags_of(model)
+    verb.__doc__ = model.__doc__
+    return verb
 
 
-def winrates(data: Data = None, /, *, options: Flags[WinratesJob] = None) -> int:
-    """Compare systems: which is better, by how much, and how sure that is."""
-    return run_job(WinratesJob, data, options)
-
-
-def checklist(data: Data = None, /, *, options: Flags[ChecklistJob] = None) -> int:
-    """Answer the yes/no questions of a checklist about every response of a data set."""
-    return run_job(ChecklistJob, data, options)
-
-
-def reliability(data: Data = None, /, *, options: Flags[ReliabilityJob] = None) -> int:
-    """Measure how far a judge can be trusted: when the order changes, and when it is asked again."""
-    return run_job(ReliabilityJob, data, options)
-
-
-def aggregate_votes(data: Data = None, /, *, options: Flags[AggregateVotesJob] = None) -> int:
-    """Reduce recorded votes to verdicts, and the verdicts to scores."""
-    return run_job(AggregateVotesJob, data, options)
-
-
-def read_replies(data: Data = None, /, *, options: Flags[ReadRepliesJob] = None) -> int:
-    """Read recorded reply texts as votes, and reduce the votes on each instance to a verdict."""
-    return run_job(ReadRepliesJob, data, options)
-
-
-def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> int:
-    """Measure how far judges agree with people, people with people, and judges with judges."""
-    if isinstance(options, AgreementJob) and options.annotator_test is not None:
-        return _annotator_test(data, options)
-    return run_job(AgreementJob, data, options)
-
-
-def _annotator_test(data: str | None, options: AgreementJob) -> int:
-    """Test whether the judges may replace the people."""
-    from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
-    from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - as above
-
-    if data is None or options.votes is None or options.gold_fields is None:
-        raise InvalidInputError("agreement --annotator-test needs DATA, --votes and --gold-fields; one is missing")
-    rows = run_jobs.rows_of(options.model_copy(update={"data": data}))
-    how: Any = options.changed_from_default("cluster_field", "level", "interval") | {"epsilon": options.annotator_test}
-    say(alternative_annotator_test(rows, options.votes, options.gold_fields, options.criteria, **how))
-    return 0
-
-
-def run_job(model: type[Job], data: str | None, options: Job | None) -> int:
-    """Run a job, print and write its result, and return the exit code."""
-    from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
-
-    job = model.settled({}) if options is None else options
-    if data is not None:
-        job = job.model_copy(update={"data": data})
-    job.check_complete()
-    run_jobs.check_outputs(job)
-    if job.function == "reliability" and (job.require or job.format):
-        raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
-    if is_quiet() and isinstance(job, RunOptions):
-        job = job.model_copy(update={"progress": False})
-    result = run_jobs.result_of(job)
-    if getattr(job, "dry_run", False):
-        _print_estimate(result, at_most=bool(getattr(job, "stop", None)))
-        return 0
-    try:
-        written = run_jobs.write_result(result, job)
-    except BaseException:
-        with suppress(OutputError):
-            say(result)  # it is shown, at least
-        raise
-    saved = None if job.out is None else Path(job.out)
-    return end(
-        result, job, *([] if is_quiet() else written), saved=saved, unscored=run_jobs.unscored_of_job(result, job)
-    )
-
-
-def _print_estimate(estimate: RunEstimate, *, at_most: bool) -> None:
-    """Print what ``--dry-run`` found; at most, where a run may stop before it has asked all."""
+def _print_estimate(estimate: RunEstimate) -> int:
+    """Print what ``--dry-run`` found."""
     cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
-    most = f"{estimate.requests} at most, with re-asks and retries"
-    requests = "unknown (the engine does not say how often it tries)" if estimate.requests is None else most
-    bound = "at most " if at_most else ""
+    requests = "unknown" if estimate.requests is None else f"{estimate.requests} at most, with re-asks and retries"
     say(
-        f"votes: {bound}{estimate.votes}",
-        f"calls: {bound}{estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not "
-        "counted",
+        f"votes: {estimate.votes}",
+        f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted",
         f"requests: {requests}",
         f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out",
         f"cost: {cost}",
     )
+    return 0
 
 
 def run(
@@ -145,9 +82,8 @@ def run(
 ) -> int:
     """Run an evaluation described in a YAML or JSON file, or again the one that made a saved result.
 
-    FILE may be followed by options of its verb. A flag counts before the environment (EVENHAND_RUN_MAX_CALLS=20), and
-    that before the file. Paths in the file are relative to it. What is in the journal is not paid for again: run the
-    same again to go on.
+    FILE may be followed by options of its verb, which count before the file. Paths in the file are relative to it. What
+    is in the journal is not paid for again: run the same again to go on.
 
     Args:
         file: A run file (.yaml, .json), or a saved result.

@@ -9,7 +9,6 @@ reply that names no option may be asked for again, and what cannot be read is an
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,11 +72,6 @@ _COUNTED: Final[Mapping[str, Any]] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """The fields of a reply about its requests, which are in the usage of its vote."""
 _VERDICT_FIRST: Final = "best_of_select"
 """The prompt that asks for the verdict before the reasons."""
-_REASONS_FIELDS: Final = (
-    *("assessment", "reasoning", "rationale", "explanation"),
-    *("reasons", "reason", "justification"),
-)
-"""Judges' names for the field that the prompt calls assessment."""
 
 
 class Flow(FlowOptions):
@@ -271,8 +265,6 @@ class _Conversation:
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be
         distinguished are the question's fault, and end it.
         """
-        if stage == "one_step":
-            self.assessment = _assessment_in(reply.text)
         try:
             if len(reply.text or "") <= READ_AT_ONCE:
                 found = self._readings(stage, reply, items)
@@ -284,6 +276,8 @@ class _Conversation:
             _LOGGER.exception("A reply of %s could not be read: %r", self.caller.judge_id, reply.text)
             self.error = f"the reader failed: {error!r}"
             found = [_Read(_UNREADABLE, reply)] * len(items)
+        if stage == "one_step" and (reply.text or "").strip():
+            self.assessment = found[0].answer.reasoning or reply.text
         self.found |= {item.number: read for item, read in zip(items, found, strict=True)}
 
     def _readings(self, stage: Stage, reply: Completion, items: Sequence[SheetItem]) -> list[_Read]:
@@ -492,19 +486,6 @@ def own_probabilities(reply: Completion, shown: Presentation, answer: ReplyReadi
         return None
     masses = option_probabilities(reply.logprobs, shown.answers, answer.match.index, text=reply.text, span=answer.span)
     return None if masses is None else tuple(masses[shown.to_own.index(place)] for place in range(len(masses)))
-
-
-def _assessment_in(text: str | None) -> str | None:
-    """Return the reasons in a one-step reply: the field of the JSON object, or the whole text when it is not one."""
-    if text is None or not text.strip():
-        return None
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        fields = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):  # no JSON, or thousands of digits or brackets
-        return text
-    found = [fields[name] for name in _REASONS_FIELDS if name in fields] if isinstance(fields, dict) else []
-    return next((reasons for reasons in found if isinstance(reasons, str)), text)
 
 
 def reply_schema(stage: Stage, items: Sequence[SheetItem], flow: Flow) -> Mapping[str, Any] | None:

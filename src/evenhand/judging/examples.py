@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -83,30 +82,15 @@ class ExamplePool:
         return hashlib.sha256(json.dumps([self.seed, *labels]).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleFields:
-    """The columns that hold the parts of an example.
-
-    Attributes:
-        label: The field with the label; ``{system}`` stands for the response's field.
-        responses: The fields with responses.
-        context: Name shown -> field; None for the criterion's own context fields.
-        reference: The field with a known good answer.
-        as_index: Labels that are numbers are places of options.
-    """
-
-    label: str
-    responses: tuple[str, ...] = ("response",)
-    context: Mapping[str, str] | None = None
-    reference: str | None = None
-    as_index: bool = False
-
-
 def example_pool(
     rows: Sequence[Mapping[str, Any]],
     criterion: Criterion,
-    fields: ExampleFields,
+    label: str,
     *,
+    responses: Sequence[str] = ("response",),
+    context: Mapping[str, str] | None = None,
+    reference: str | None = None,
+    as_index: bool = False,
     number: int | None = None,
     seed: int = 0,
 ) -> ExamplePool:
@@ -117,90 +101,50 @@ def example_pool(
     Args:
         rows: With a response, its label, and the context fields of what is judged.
         criterion: The criterion of the labels; they are labels of its options.
-        fields: The columns that hold the parts of an example.
+        label: The field with the label; ``{system}`` stands for the response's field.
+        responses: The fields with responses.
+        context: Name shown -> field; None for the criterion's own context fields.
+        reference: The field with a known good answer.
+        as_index: Labels that are numbers are places of options.
         number: The number of cases that a question is shown; None for one of each label that the rows have.
         seed: The seed of the draws.
 
     Raises:
         InvalidInputError: If a label is no option, a field is missing, or no case is left.
     """
-    cases: dict[_Case, set[int]] = {}
-    for response_field in fields.responses:
-        labels = _labels(rows, response_field, criterion, fields)
-        for row, given in enumerate(rows):
-            case = _case(row, given, response_field, criterion, fields, label=labels[row])
-            if case is not None:
-                cases.setdefault(case, set()).add(row)
-    if not cases:
-        raise InvalidInputError(
-            f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
-            f"{' or '.join(map(repr, fields.responses))} and a label in {fields.label!r}"
-        )
+    reader = LabelReader(criterion, as_index=as_index)
+    cases: dict[tuple[str, str, tuple[tuple[str, str], ...]], set[int]] = {}
     try:
+        for field in responses:
+            cells = [
+                field_of(given, label.replace("{system}", field), row, "label_fields") for row, given in enumerate(rows)
+            ]
+            read = reader.read(cells, lambda row: f"row {row} of the examples has the label")
+            for row, (given, place) in enumerate(zip(rows, read, strict=True)):
+                response = field_of(given, field, row, "the response of an example")
+                if place is None or is_missing(response):
+                    continue
+                known = texts_of(None if reference is None else field_or(given, reference))
+                shown = context_of(given, context, criterion, row, known)
+                case = text_of(response), criterion.labels[place], tuple(shown.items())
+                cases.setdefault(case, set()).add(row)
         marks = [
             tuple(dict.fromkeys(each for row in sorted(holding) for each in classifications_of(rows[row], row)))
             for holding in cases.values()
         ]
     except InvalidInputError as error:
-        raise InvalidInputError(f"an example cannot be shown: {error}") from error
-    found = tuple(
-        Example(response, label, dict(context), marked)
-        for (response, label, context), marked in zip(cases, marks, strict=True)
-    )
-    different = len({case.label for case in found})
+        raise InvalidInputError(f"the examples cannot be shown: {error}") from error
+    if not cases:
+        raise InvalidInputError(
+            f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
+            f"{' or '.join(map(repr, responses))} and a label in {label!r}"
+        )
     return ExamplePool(
-        cases=found,
-        rows=tuple(frozenset(holding) for holding in cases.values()),
-        number=different if number is None else number,
+        tuple(Example(text, name, dict(shown), mark) for (text, name, shown), mark in zip(cases, marks, strict=True)),
+        rows=tuple(map(frozenset, cases.values())),
+        number=len({name for _, name, _ in cases}) if number is None else number,
         seed=seed,
     )
-
-
-_Case = tuple[str, str, tuple[tuple[str, str], ...]]
-
-
-def _case(
-    row: int,
-    given: Mapping[str, Any],
-    response_field: str,
-    criterion: Criterion,
-    fields: ExampleFields,
-    *,
-    label: str | None,
-) -> _Case | None:
-    try:
-        response = field_of(given, response_field, row, "the response of an example")
-        if is_missing(response) or label is None:
-            return None
-        reference = None if fields.reference is None else field_or(given, fields.reference)
-        context = context_of(given, fields.context, criterion, row, texts_of(reference))
-    except InvalidInputError as error:
-        raise InvalidInputError(f"row {row} of the examples cannot be shown: {error}") from error
-    return text_of(response), label, tuple(context.items())
-
-
-def _labels(
-    rows: Sequence[Mapping[str, Any]], response_field: str, criterion: Criterion, fields: ExampleFields
-) -> list[str | None]:
-    """Return the option's own label for each row; None if there is none."""
-    field = fields.label.replace("{system}", response_field)
-    cells = [_label_cell(row, given, field, criterion) for row, given in enumerate(rows)]
-    reader = LabelReader(criterion, as_index=fields.as_index)
-    read = reader.read(cells, lambda row: f"row {row} of the examples has the label")
-    return [None if place is None else criterion.labels[place] for place in read]
-
-
-def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Criterion) -> Any:  # noqa: ANN401 - data may be anything
-    try:
-        return field_of(given, field, row, "label_fields")
-    except InvalidInputError as error:
-        option = shlex.quote(f"{criterion.name}=COLUMN")
-        raise InvalidInputError(
-            f"row {row} of the examples cannot be shown: there is no column {field!r} with the label of the criterion "
-            f"{criterion.name!r}; the columns are {list(given)!r}. Say which one has it: "
-            f"label_fields={{{criterion.name!r}: column}}, in the shell --label-fields {option}; every criterion "
-            "that is judged needs its own labels"
-        ) from error
 
 
 def _identity(response: str, context: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     NO_INSTANCES,
@@ -38,12 +38,12 @@ from evenhand.metrics.metric import (
     score_name_of,
     warn_of_unscored,
 )
+from evenhand.modes.any_mode import find_mode
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
-from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.numbers import Missing
@@ -213,14 +213,15 @@ class AssessingJudge(JudgeMetric):
         for criterion in criteria:
             field = criterion.prediction_field
             named = field is not None and any(field in row for row in self.examples or ())
-            fields = ExampleFields(
-                label=(self.label_fields or {}).get(criterion.name, criterion.name),
+            pools[criterion.name] = example_pool(
+                self.examples or [],
+                criterion,
+                (self.label_fields or {}).get(criterion.name, criterion.name),
                 responses=(str(field) if named else "response",),
                 context=context_mapping(self.context_fields) or None,
                 as_index=self.as_index,
-            )
-            pools[criterion.name] = example_pool(
-                self.examples or [], criterion, fields, number=self.num_examples, seed=self.seed
+                number=self.num_examples,
+                seed=self.seed,
             )
         return pools
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, Unpack, get_args
 
@@ -26,22 +27,14 @@ from evenhand.aggregation.checklist_score import (
     score_items,
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
-from evenhand.criteria import Checklist, Criterion, yes_no_criterion
+from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.differences import (
-    best_system,
-    differences_tables,
-    reported_differences,
-    scored_rows,
-    system_differences,
-)
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import (
     Missing,
     format_count,
-    format_estimate,
     format_interval,
     format_level,
     format_range,
@@ -69,7 +62,18 @@ from evenhand.results.measures import (
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
-from evenhand.scoring import VoteMeasures, bounded_mean, readings_note, vote_measures
+from evenhand.scoring import (
+    VoteMeasures,
+    best_system,
+    bounded_mean,
+    differences_tables,
+    means_if_unscored,
+    readings_note,
+    reported_differences,
+    scored_rows,
+    system_differences,
+    vote_measures,
+)
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
@@ -502,13 +506,23 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         )
         for name in SCORES
     }
-    counts = np.array([(each.yes, each.answered, each.answered + each.na) for each in (r.scores for r in results)])
-    counts = np.column_stack([counts.reshape(-1, 3), [len(result.items) for result in results]]).astype(float)
-    micro, answered = ratio_intervals(counts[:, [0, 2]], counts[:, [1, 3]], level=level)
-    ends = np.array([result.bounds for result in results if result.bounds is not None]).reshape(-1, 2)
-    unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
-    unanswered = Counter(str(item.reason) for _, item in items if item.answer is None)
-    measures, _ = vote_measures([item.verdict for _, item in items], rows=rows, level=level)
+    categories: dict[str, list[tuple[int, ItemResult]]] = {}
+    for row, item in items:
+        categories.setdefault(item.category, []).append((row, item))
+    measures, (micro, answered, *rates) = vote_measures(
+        [item.verdict for _, item in items],
+        [item.met for _, item in items],
+        [float(item.answer is not None) for _, item in items],
+        *(
+            [item.met if (item.item.category or UNGROUPED) == name else None for _, item in items]
+            for name in categories
+        ),
+        rows=rows,
+        level=level,
+    )
+    answers = Counter(item.answer for _, item in items)
+    reasons = Counter(str(item.reason) for _, item in items if item.answer is None)
+    nothing = NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"]
     scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
@@ -520,14 +534,21 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         num_unscored=sum(result.scores.primary_score is None and not result.na for result in results),
         num_partial=sum(result.scores.answered > 0 and result.scores.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
-        answered=int(counts[:, 1].sum()),
-        na=sum(result.scores.na for result in results),
-        unanswered=sum(result.scores.unanswered for result in results),
-        unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
-        score_if_unscored_0=float(ends[:, 0].mean()) if len(ends) else unlimited,
-        score_if_unscored_1=float(ends[:, 1].mean()) if len(ends) else unlimited,
+        answered=answers["yes"] + answers["no"],
+        na=answers["na"],
+        unanswered=answers[None],
+        unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
+        **means_if_unscored([result.bounds for result in results], nothing),
         items=_item_reports(results, level=level, seed=seed),
-        categories=_category_reports(items, len(results), level=level),
+        categories=tuple(
+            CategoryReport(
+                name,
+                or_missing(rate, "no answer"),
+                sum(item.met is not None for _, item in own),
+                _unscored_rate(rate, own, len(results), level=level),
+            )
+            for (name, own), rate in zip(categories.items(), rates, strict=True)
+        ),
         unscored_bounds_of=_leading(led),
         **measures,
     )
@@ -546,118 +567,56 @@ def _unscored_rate(
     return unscored_bounds(rate, [item.possible_met for _, item in items], level=over, unit="items")
 
 
-_Question = tuple[str, str]
-_Cells = dict[int, ItemResult]
-
-
 def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int) -> tuple[ItemReport, ...]:
-    found: dict[_Question, _Cells] = {}
-    shared = len({result.checklist.name for result in results}) <= 1 and _alike(results)
+    """Report each question: the items of the same name where all responses share a checklist, else of the same text."""
+    found: dict[str, dict[int, ItemResult]] = {}
+    shared = all(result.checklist == results[0].checklist for result in results)
     for row, result in enumerate(results):
         for item in result.items:
-            key = (item.item.name if shared else "", " ".join(item.item.question.split()))
+            key = item.item.name if shared else " ".join(item.item.question.split())
             found.setdefault(key, {}).setdefault(row, item)
     passed = np.full((len(results), len(found)), np.nan)
-    for column, cells in enumerate(found.values()):
-        passed[list(cells), column] = [item.met for item in cells.values()]
+    for column, by_row in enumerate(found.values()):
+        passed[list(by_row), column] = [item.met for item in by_row.values()]
     telling = item_rest_correlations(passed, level=level, seed=seed)
-    return tuple(
-        _item_report(label, by_row, discrimination, len(results), level)
-        for label, by_row, discrimination in zip(_labels(found), found.values(), telling, strict=True)
-    )
-
-
-def _alike(results: Sequence[ChecklistResult]) -> bool:
-    """Return whether an item's name means the same question in every checklist."""
-    questions: dict[str, str] = {}
-    return all(
-        questions.setdefault(item.name, item.question) == item.question
-        for result in results
-        for item in result.checklist.items
-    )
-
-
-def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
-    """Return names if they distinguish the questions and are more than numbers, else the questions."""
-    names = [sorted({item.item.name for item in cells.values()}) for cells in found.values()]
-    times = Counter(name for given in names for name in given)
-    return [
-        given[0] if len(given) == 1 and times[given[0]] == 1 and not given[0].isdigit() else question
-        for given, (_, question) in zip(names, found, strict=True)
-    ]
-
-
-def _confidence_limits(item: ItemResult) -> tuple[float, float] | None:
-    """Return the limits of its confidence; None too if an answer that was scored has none."""
-    lacking = item.possible_met is None or (item.answer is not None and item.confidence is None)
-    return None if lacking else item.possible_confidences
-
-
-def _item_report(
-    label: str, by_row: _Cells, discrimination: Interval | None, n_results: int, level: Level
-) -> ItemReport:
-    cells = [by_row.get(row) for row in range(n_results)]
-    asked = list(by_row.values())
-    pass_rate, unscored = bounded_mean(
-        [None if item is None else item.met for item in cells],
-        [None if item is None else item.possible_met for item in cells],
-        level=level,
-    )
-    confidence, unsure = bounded_mean(
-        [None if item is None else item.confidence for item in cells],
-        [None if item is None else _confidence_limits(item) for item in cells],
-        level=level,
-    )
-    led = {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
-    answers = Counter(item.answer for item in asked)
-    weights = {item.item.weight for item in asked}
-    first = asked[0].item
-    return ItemReport(
-        label=label,
-        question=first.question,
-        category=first.category,
-        weight=weights.pop() if len(weights) == 1 else None,
-        asked=len(asked),
-        yes=answers["yes"],
-        no=answers["no"],
-        na=answers["na"],
-        unanswered=answers[None],
-        by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
-        pass_rate=or_missing(pass_rate, "no answer"),
-        confidence=or_missing(confidence, "no confidence is known"),
-        discrimination=or_missing(discrimination, _finding(answers["yes"], answers["no"])),
-        unscored_bounds_of=_leading(led),
-        unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
-    )
-
-
-def _finding(yes: int, no: int) -> str:
-    if yes + no == 0:
-        return "no answer"
-    if no == 0:
-        return "all pass"
-    return "all fail" if yes == 0 else "too little to compare with"
-
-
-def _category_reports(
-    items: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
-) -> tuple[CategoryReport, ...]:
-    grouped: dict[str, list[tuple[int, ItemResult]]] = {}
-    for row, item in items:
-        grouped.setdefault(item.item.category or UNGROUPED, []).append((row, item))
-    yes, answered = np.zeros((2, n_results, len(grouped)))
-    for column, own in enumerate(grouped.values()):
-        for row, item in own:
-            if item.met is not None:
-                yes[row, column] += item.met
-                answered[row, column] += 1
-    rates = ratio_intervals(yes, answered, level=level)
-    return tuple(
-        CategoryReport(
-            category, or_missing(rate, "no answer"), int(total), _unscored_rate(rate, own, n_results, level=level)
+    names = [{item.item.name for item in by_row.values()} for by_row in found.values()]
+    times = Counter(name for own in names for name in own)
+    reports = []
+    for by_row, own, discrimination in zip(found.values(), names, telling, strict=True):
+        asked = list(by_row.values())
+        met, possible, sure, within = (
+            [getattr(by_row.get(row), name, None) for row in range(len(results))]
+            for name in ("met", "possible_met", "confidence", "sure_within")
         )
-        for (category, own), rate, total in zip(grouped.items(), rates, answered.sum(axis=0), strict=True)
-    )
+        pass_rate, unscored = bounded_mean(met, possible, level=level)
+        confidence, unsure = bounded_mean(sure, within, level=level)
+        answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
+        named = len(own) == 1 and times[first.item.name] == 1 and not first.item.name.isdigit()
+        finding = "too little to compare with"
+        if not answers["yes"] or not answers["no"]:
+            finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
+        reports.append(
+            ItemReport(
+                label=first.item.name if named else " ".join(first.item.question.split()),
+                question=first.item.question,
+                category=first.item.category,
+                weight=weights.pop() if len(weights) == 1 else None,
+                asked=len(asked),
+                yes=answers["yes"],
+                no=answers["no"],
+                na=answers["na"],
+                unanswered=answers[None],
+                by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
+                pass_rate=or_missing(pass_rate, "no answer"),
+                confidence=or_missing(confidence, "no confidence is known"),
+                discrimination=or_missing(discrimination, finding),
+                unscored_bounds_of=_leading(
+                    {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
+                ),
+                unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
+            )
+        )
+    return tuple(reports)
 
 
 MOST_QUESTIONS = 40
@@ -670,8 +629,6 @@ _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
 )
-_SAME_ANSWER = ("all pass", "all fail")
-_ANSWERS = yes_no_criterion("answers", "Is it so?", na=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -837,25 +794,13 @@ class ChecklistAnalysis(Analysis):
         return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
 
     @cached_property
-    def by_system(self) -> Mapping[str, list[CheckedResponse]]:
-        """System -> its responses."""
-        found: dict[str, list[CheckedResponse]] = {system: [] for system in self.systems}
-        for response in self.entries:
-            found[response.system].append(response)
-        return found
-
-    @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
         """System -> the report on its responses."""
         seed = self.parameters["seed"]
         return {
-            system: report_checklists([each.result for each in own], level=self._level_of(system), seed=seed)
+            system: report_checklists([each.result for each in own], level=self.level_of(system), seed=seed)
             for system, own in self.by_system.items()
         }
-
-    def _level_of(self, system: str) -> IntervalLevel:
-        """Return the level of intervals over the responses of a system, with their clusters."""
-        return self.level_over([response.cluster for response in self.by_system[system]])
 
     def gold_agreement(self, system: str) -> Interval | None:
         """Return the share of a system's items on which a person and the judges agree, of those that both answered.
@@ -868,7 +813,7 @@ class ChecklistAnalysis(Analysis):
             same = [gold == item.judged for gold, item in given if gold is not None and item.judged is not None]
             counts.append((float(sum(same)), float(len(same))))
         hits, compared = zip(*counts, strict=True) if counts else ((), ())
-        return ratio_intervals(hits, compared, level=self._level_of(system))[0]
+        return ratio_intervals(hits, compared, level=self.level_of(system))[0]
 
     @cached_property
     def differences(self) -> tuple[PairedDifference, ...]:
@@ -877,7 +822,7 @@ class ChecklistAnalysis(Analysis):
             system: scored_rows((each.result.score, each.result.bounds) for each in own)
             for system, own in self.by_system.items()
         }
-        return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
+        return system_differences({self._primary: scored}, self.level_of(self.systems[0]))
 
     def panels(self, system: str) -> Mapping[str, PanelReport]:
         """Return item name -> what the votes on a system's responses say about the judges.
@@ -888,7 +833,7 @@ class ChecklistAnalysis(Analysis):
             [each.result for each in self.by_system[system]],
             self.rules,
             samples=self.parameters["grid"]["samples"],
-            level=self._level_of(system),
+            level=self.level_of(system),
             seed=self.parameters["seed"],
         )
 
@@ -921,24 +866,102 @@ class ChecklistAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
         best = best_system({system: report.primary_score for system, report in self.reports.items()})
-        named = {
-            system: {each.category: each.pass_rate for each in report.categories}
+        level, primary = self.parameters["level"], self._primary
+        rates = {
+            system: {each.category: format_interval(each.pass_rate) for each in report.categories}
             for system, report in self.reports.items()
         }
-        categories = dict.fromkeys(category for own in named.values() for category in own)
+        categories = dict.fromkeys(category for own in rates.values() for category in own)
         by_category = TextTable(
-            title=f"Pass rate of each category, over its answers about all responses {_level(self)}",
-            headers=("category", *named),
-            rows=tuple((each, *(format_interval(own.get(each)) for own in named.values())) for each in categories),
+            title=f"Pass rate of each category, over its answers about all responses [{format_level(level)}]",
+            headers=("category", *rates),
+            rows=tuple((each, *(own.get(each, "") for own in rates.values())) for each in categories),
             notes=(_MICRO,),
             kind="categories",
         )
         return (
-            _systems_table(self),
-            *differences_tables(self.differences, {_primary(self): best}, level=self.parameters["level"]),
-            _questions_table(self),
+            self._systems_table(),
+            *differences_tables(self.differences, {primary: best}, level=level),
+            self._questions_table(),
             *([by_category] if len(categories) > 1 else []),
         )
+
+    @property
+    def _primary(self) -> str:
+        """The name of the primary score."""
+        return PRIMARY_SCORES[self.parameters["primary_metric"]].replace("_", " ")
+
+    def _systems_table(self) -> TextTable:
+        reports, checklists, level = self.reports, self.checklists, format_level(self.parameters["level"])
+        what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
+        columns = (
+            Column(f"{self._primary} [{level}]", lambda each: format_score(each.primary_score, each.unscored_bounds)),
+            Column("all items", "micro_pass_rate", limits=False),
+            Column("n", "num_instances"),
+            Column("clusters", "num_clusters", optional=True),
+            Column("no score", "num_unscored"),
+            UNSCORED_VOTES,
+            Column("answered", "answered_share", limits=False),
+            Column("parse rate", "parse_rate", limits=False),
+            Column("flips", "positional_bias", optional=True),
+        )
+        title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
+        by_name = {(system,): report for system, report in reports.items()}
+        shown = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
+        if all(answer is None for response in self.entries for answer in response.gold):
+            return shown
+        return shown.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+
+    def _notes(self) -> tuple[str, ...]:
+        reports = self.reports
+        unanswered = Counter[str]()
+        for report in reports.values():
+            unanswered.update(report.unanswered_reasons)
+        notes = [
+            *unscored_note(self.unscored_counts),
+            *readings_note(report.readings for report in reports.values()),
+            *unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()}),
+        ]
+        if unanswered:
+            listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
+            bounds = "; ".join(
+                f"{system}: {format_range(report.score_if_unscored_0, report.score_if_unscored_1, digits=3)}"
+                for system, report in reports.items()
+                if report.unanswered
+            )
+            notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
+        notes.append("All items: the share of yes among all answered items of all responses.")
+        return (*notes, *early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+
+    def _questions_table(self) -> TextTable:
+        """Return the pass rate of each question and system, and the discrimination if there is one system."""
+        found: dict[str, dict[str, ItemReport]] = {}
+        categories: dict[str, str] = {}
+        for system, report in self.reports.items():
+            for item in report.items:
+                found.setdefault(item.label, {})[system] = item
+                categories.setdefault(item.label, item.category)
+
+        def rate_of(system: str) -> Column:
+            return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
+
+        columns = [*map(rate_of, self.reports)]
+        columns.append(Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values()))))
+        notes = []
+        if len(self.reports) == 1:
+            notes.append(_DISCRIMINATION)
+            (system,) = self.reports
+            columns.append(
+                Column("discrimination", lambda own: own[system].finding or format_interval(own[system].discrimination))
+            )
+        if len(found) > MOST_QUESTIONS:
+            notes.append(f"{len(found) - MOST_QUESTIONS} more questions are in the reports of the table.")
+        rows = [
+            ((label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…", categories[label]), own)
+            for label, own in islice(found.items(), MOST_QUESTIONS)
+        ]
+        title = f"Pass rate of each question [{format_level(self.parameters['level'])}]"
+        return measures_table(title, ("question", "category"), rows, columns, notes, kind="questions")
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
@@ -973,6 +996,10 @@ class ChecklistAnalysis(Analysis):
         return found
 
 
+def _discrimination(item: ItemReport) -> str:
+    return item.finding or format_interval(item.discrimination)
+
+
 def item_panels(
     results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
 ) -> dict[str, PanelReport]:
@@ -995,117 +1022,3 @@ def item_panels(
         for item, own in asked
     }
     return {name: report for name, report in reports.items() if report is not None}
-
-
-def _primary(table: ChecklistAnalysis) -> str:
-    """Return the name of the primary score."""
-    return PRIMARY_SCORES[table.parameters["primary_metric"]].replace("_", " ")
-
-
-def _level(table: ChecklistAnalysis) -> str:
-    """Format the level of intervals for headers."""
-    return f"[{format_level(table.parameters['level'])}]"
-
-
-def _systems_table(table: ChecklistAnalysis) -> TextTable:
-    reports, checklists, primary = table.reports, table.checklists, _primary(table)
-
-    def rates(name: str) -> list[str]:
-        return [format_estimate(getattr(report, name)) for report in reports.values()]
-
-    others = [  # a score that is equal to the pass rate in every row is left out
-        Column(name.replace("_", " "), name, limits=False)
-        for name in PRIMARY_SCORES.values()
-        if name == "pass_rate" or rates(name) != rates("pass_rate")
-    ]
-    what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
-    columns = (
-        Column(f"{primary} {_level(table)}", lambda each: format_score(each.primary_score, each.unscored_bounds)),
-        *(column for column in others if column.header != primary),
-        Column("all items", "micro_pass_rate", limits=False),
-        Column("on 1–5", "scaled_score_1_5", limits=False),
-        Column("n", "num_instances"),
-        Column("clusters", "num_clusters", optional=True),
-        Column("no score", "num_unscored"),
-        UNSCORED_VOTES,
-        Column("answered", "answered_share", limits=False),
-        Column("parse rate", "parse_rate", limits=False),
-        Column("flips", "positional_bias", optional=True),
-    )
-    title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
-    by_name = {(system,): report for system, report in reports.items()}
-    shown = measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
-    if all(answer is None for response in table.entries for answer in response.gold):
-        return shown
-    return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
-
-
-def _questions_table(table: ChecklistAnalysis) -> TextTable:
-    """Return the questions: of one system with all their measures, of several with the pass rate of each system."""
-    items = {system: {item.label: item for item in report.items} for system, report in table.reports.items()}
-    labels = list(dict.fromkeys(label for found in items.values() for label in found))
-    every = [item for found in items.values() for item in found.values()]
-    found = {label: {system: own[label] for system, own in items.items() if label in own} for label in labels}
-    title, notes = f"Pass rate of each question {_level(table)}", []
-    if len(items) == 1:
-        title, notes = "Questions", [_DISCRIMINATION]
-        columns = [
-            Column(f"pass rate {_level(table)}", "pass_rate"),
-            *(Column(answer, answer) for answer in ("yes", "no")),
-            Column("NA", "na"),
-            Column("unanswered", "unanswered"),
-            Column("discrimination", lambda item: _same_answer(item) or format_interval(item.discrimination)),
-        ]
-        rows: list[tuple[tuple[str, ...], Any]] = [((_shortened(item.label), item.category), item) for item in every]
-    else:
-
-        def pass_rates(system: str) -> Column:
-            return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
-
-        columns = [pass_rates(system) for system in items]
-        columns.append(Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values()))))
-        rows = [((_shortened(label), next(iter(own.values())).category), own) for label, own in found.items()]
-        for answer in _SAME_ANSWER:
-            alike = [
-                _shortened(label)
-                for label, own in found.items()
-                if all(_same_answer(item) == answer for item in own.values())
-            ]
-            if alike:
-                notes.append(f"Questions that {answer.partition(' ')[2]} everywhere: {', '.join(alike)}.")
-    if failed := sum(item.by_prerequisite for item in every):
-        notes.append(f"{failed} of the no are due to a prerequisite that is not met.")
-    if len(rows) > MOST_QUESTIONS:
-        notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
-    return measures_table(title, ("question", "category"), rows[:MOST_QUESTIONS], columns, notes, kind="questions")
-
-
-def _same_answer(item: ItemReport) -> str | None:
-    """Describe a question that does not distinguish responses."""
-    return item.finding if item.finding in _SAME_ANSWER else None
-
-
-def _notes(table: ChecklistAnalysis) -> tuple[str, ...]:
-    reports, parameters = table.reports, table.parameters
-    unanswered: Counter[str] = Counter()
-    for report in reports.values():
-        unanswered.update(report.unanswered_reasons)
-    notes = [
-        *unscored_note(table.unscored_counts),
-        *readings_note(report.readings for report in reports.values()),
-    ]
-    notes += unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})
-    if unanswered:
-        listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
-        bounds = "; ".join(
-            f"{system}: {format_range(report.score_if_unscored_0, report.score_if_unscored_1, digits=3)}"
-            for system, report in reports.items()
-            if report.unanswered
-        )
-        notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
-    notes.append("All items: the share of yes among all answered items of all responses.")
-    return (*notes, *early_stop_note(parameters), *baseline_note(parameters["judges"]))
-
-
-def _shortened(label: str) -> str:
-    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1].rstrip() + "…"

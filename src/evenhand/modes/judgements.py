@@ -29,13 +29,6 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.differences import (
-    best_system,
-    differences_tables,
-    reported_differences,
-    scored_rows,
-    system_differences,
-)
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, format_range, format_share
 from evenhand.question import Question
@@ -78,10 +71,16 @@ from evenhand.scoring import (
     NOT_REDRAWN,
     ReplyMeasures,
     ScoreSummary,
+    best_system,
     bounded_mean,
+    differences_tables,
+    means_if_unscored,
     readings_note,
     reply_measures,
+    reported_differences,
+    scored_rows,
     summarize,
+    system_differences,
 )
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
@@ -598,7 +597,7 @@ def summarize_rubric(
         level=level,
         bounds=(lowest - greatest, highest),
     )
-    unlimited = Missing(weightless or "the rubric applies to no response")
+    nothing = weightless or "the rubric applies to no response"
     width = bounds[1] - bounds[0]
     spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, width / 2))
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
@@ -618,8 +617,7 @@ def summarize_rubric(
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score_if_unscored_0=float(np.clip(ends[:, 0].mean(), 0, 1)) if len(ends) else unlimited,
-        score_if_unscored_1=float(np.clip(ends[:, 1].mean(), 0, 1)) if len(ends) else unlimited,
+        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits, nothing).items()},
         criteria=MappingProxyType(
             {
                 criterion.name: summarize_criterion(

@@ -22,7 +22,7 @@ from evenhand.parsing.cleaning import (
     without_thinking,
 )
 from evenhand.parsing.labels import OfferedLabels, comparison_key, compile_labels, strip_edges
-from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason
+from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason, without_lone_surrogates
 
 Span = tuple[int, int]
 
@@ -55,6 +55,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FIELD = "selected_option"
+_REASON_FIELDS = ("assessment", "reasoning", "reason", "reasons", "rationale", "explanation", "justification")
 _VERDICT_FIELD = re.compile(
     r"(?:final_|overall_|your_|my_|the_)?(?:(?:selected|chosen|preferred|best)(?:_option)?|"
     r"(?:best|better)_(?:response|answer)|"
@@ -71,7 +72,7 @@ class ReplyReading:
     Attributes:
         match: The option, or why none.
         span: The position of the verdict's words in the reply; None without a verdict, or if that is not known.
-        reasoning: The reasons given with an answer of a sheet, where there are any.
+        reasoning: The reasons that a reply in JSON gives.
     """
 
     match: Match
@@ -141,7 +142,7 @@ def read_reply(
     compiled = compile_labels(tuple(labels))
     reading = _read(reply, compiled, cut_off=finish_reason == "length", shown=ShownTexts(shown), nonce=nonce)
     reason = REASON_BY_FINISH.get(finish_reason) if reading.match.index is None else None
-    return reading if reason is None else unscored(reason)
+    return reading if reason is None else replace(unscored(reason), reasoning=reading.reasoning)
 
 
 @lru_cache(maxsize=4096)
@@ -241,6 +242,19 @@ def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> 
     fields = json_object(text[slice(*span)])
     if fields is None:
         return None
+    return replace(_of_fields(fields, text, span, labels, cut_off=cut_off), reasoning=reasons_in(fields))
+
+
+def reasons_in(fields: Sequence[Any]) -> str | None:
+    """Return the reasons among the fields of JSON; other members of a list hold none."""
+    named = {folded_name(field[0]): field[1] for field in fields if isinstance(field, tuple)}
+    found = next((named[name] for name in _REASON_FIELDS if isinstance(named.get(name), str)), "")
+    return without_lone_surrogates(found).strip() or None
+
+
+def _of_fields(
+    fields: list[tuple[str, Any]], text: str, span: Span, labels: OfferedLabels, *, cut_off: bool
+) -> ReplyReading:
     texts = [(name, value) for name, value in fields if is_verdict_field(name) and isinstance(value, str)]
     found = {place[0] for name, value in texts if (place := labels.find(value, name=name))}
     asked = [value for name, value in texts if folded_name(name) == _ASKED_FIELD]

@@ -1,7 +1,7 @@
 """Reading of one reply as answers to all items of a sheet, or reasons why an item has none. Never guesses.
 
 The prompt asks for ``{"answers": [{"index": 1, "reasoning": "…", "answer": "Yes"}, …]}``. Judges also send a list, an
-object with a key per item, numbered lines, or a Markdown table.
+object with a key per item, or numbered lines.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import ShownTexts, spoken_words, unfenced, without_markup, without_thinking
-from evenhand.parsing.labels import compile_labels
 from evenhand.parsing.reading import (
     ReplyReading,
     Span,
@@ -24,16 +22,16 @@ from evenhand.parsing.reading import (
     json_value,
     nonce_tags,
     read_reply,
+    reasons_in,
     unscored,
     verdict_name,
 )
-from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, UnscoredReason, without_lone_surrogates
+from evenhand.votes import REASON_BY_FINISH, UnscoredReason
 
 _INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
 _INDEX_FIELDS = {"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}
 _INDEX_FIELDS |= {"question_index", "question_number"}
 _SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
-_REASON_FIELDS = ("reasoning", "reason", "reasons", "rationale", "explanation", "justification", "assessment")
 _NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:(?:here are )?(?:(?:my|the|final|own)\s+)*(?:answers?|verdicts?|ratings?|checklist))\s*[:：]?|[`~]{3,}\w*",
@@ -44,7 +42,6 @@ _NUMBERED = re.compile(
     r"[*_`]*(?:[ \t]*(?:[.):\]=/–—→-]+>?|$)|[ \t]*(?=\n))[*_`]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_ROW = re.compile(r"^[ \t]*\|?(?P<cells>[^|\n]*(?:\|[^|\n]*)+?)\|?[ \t]*$", re.MULTILINE)
 _NONCE_TAG = re.compile(  # a whole sheet
     r"<answers-(?P<nonce>[0-9a-f]{8})>(?P<content>(?:(?!<answers-).)*)</answers-(?P=nonce)>", re.IGNORECASE | re.DOTALL
 )
@@ -59,8 +56,6 @@ class _Entry:
         text: The words of the answer, or the block that ends in it; None if the entry has none.
         start: The position in the reply; None if that is not known.
         reasoning: The reasons given with it.
-        core: The words by which the same entry is found in what was judged.
-        truth: The answer is a truth value of JSON.
         span: The position of the answer's value, if known.
     """
 
@@ -68,8 +63,6 @@ class _Entry:
     text: str | None
     start: int | None = None
     reasoning: str | None = None
-    core: str = ""
-    truth: bool = False
     span: Span | None = None
 
 
@@ -85,10 +78,9 @@ def read_sheet(
 ) -> tuple[ReplyReading, ...]:
     """Return the answer to each item.
 
-    A sheet is the whole reply as JSON, in a code fence or not; numbered lines, each with what follows it up to the next
-    number; or one table. The words of an answer are read by the contract of
-    :func:`~evenhand.parsing.match_closest_option`, reasons never. Numbered lines and tables that a text in ``shown``
-    has too are not the judge's own (``quoted``).
+    A sheet is the whole reply as JSON, in a code fence or not; or numbered lines, each with what follows it up to the
+    next number. The words of an answer are read by the contract of :func:`~evenhand.parsing.match_closest_option`,
+    reasons never. Numbered lines that a text in ``shown`` has too are not the judge's own (``quoted``).
 
     The whole sheet is ``ambiguous`` where it is contradicted anywhere: two entries have one number, a number was not
     asked for, or text outside the entries names an answer. Only a reply that answers everything asked for again may
@@ -109,19 +101,12 @@ def read_sheet(
         One answer per item, in the order of ``answers``.
 
     Raises:
-        InvalidInputError: There are not as many numbers as items, a number is named twice, or an item's answers
-            cannot be distinguished.
+        InvalidInputError: The answers of an item cannot be distinguished.
 
     >>> [read.match.index for read in read_sheet('{"answers": [{"index": 2, "answer": "no"}]}', [["Yes", "No"]] * 2)]
     [None, 1]
     """
     asked = tuple(range(1, len(answers) + 1)) if numbers is None else tuple(numbers)
-    if len(asked) != len(answers) or len(set(asked)) < len(asked):
-        raise InvalidInputError(
-            f"numbers is {asked!r} for {len(answers)} items; give each item a number of its own, or None for 1, 2, …"
-        )
-    for offered in answers:
-        compile_labels(tuple(offered))
     offered_by = dict(zip(asked, answers, strict=True))
     held = ShownTexts(shown)
     spoken = (without_thinking(text, held) if text else None) or ""
@@ -132,8 +117,7 @@ def read_sheet(
         text, held = spoken, ShownTexts()
     entries, reason = _entries(spoken, offered_by, held)
     if not entries and len(asked) == 1:
-        read = read_reply(text, answers[0], finish_reason=finish_reason, shown=shown, nonce=nonce)
-        return (replace(read, reasoning=_reasoning_in(spoken)),)
+        return (read_reply(text, answers[0], finish_reason=finish_reason, shown=shown, nonce=nonce),)
     named = [entry.number for entry in entries]
     allowed = set(asked) if known is None or not set(asked) <= set(named) else {*asked, *known}
     if len(set(named)) < len(named) or not set(named) <= allowed or len({tag["content"] for tag in tags}) > 1:
@@ -151,28 +135,22 @@ def read_sheet(
 
 
 def _answer(entry: _Entry, offered: Sequence[str], finish_reason: str | None) -> ReplyReading:
-    reasoning = without_lone_surrogates(entry.reasoning).strip() if entry.reasoning else ""
-    text = entry.text
-    if entry.truth and text is not None and not {"true", "false"} & {label.strip().casefold() for label in offered}:
-        text = {"true": "yes", "false": "no"}[text]
-    if text is None:
-        none = unscored("truncated" if finish_reason == "length" else "no_match")
-        return replace(none, reasoning=reasoning or None)
-    read = read_reply(text, offered, finish_reason=finish_reason)
+    if entry.text is None:
+        return replace(unscored("truncated" if finish_reason == "length" else "no_match"), reasoning=entry.reasoning)
+    read = read_reply(entry.text, offered, finish_reason=finish_reason)
     span = entry.span
     if span is None and read.span is not None and entry.start is not None:
         span = entry.start + read.span[0], entry.start + read.span[1]
-    return ReplyReading(read.match, span, reasoning or None)
+    return ReplyReading(read.match, span, entry.reasoning)
 
 
 def _why_missing(
     text: str | None, offered: Sequence[str], finish_reason: str | None, number: int, last: int | None
 ) -> UnscoredReason:
     """Return why an item that no entry names has no answer; where there is no entry, the reason of the whole reply."""
-    if finish_reason in FINAL_FINISHES:
-        return REASON_BY_FINISH[finish_reason]
-    if finish_reason == "length" and (last is None or number > last):
-        return "truncated"
+    reason = REASON_BY_FINISH.get(finish_reason)
+    if reason is not None and (reason != "truncated" or last is None or number > last):
+        return reason
     whole = read_reply(text, offered).match.reason if last is None else None
     return whole if whole in {"empty", "refusal"} else "no_match"
 
@@ -184,11 +162,13 @@ def _entries(
     start, end = unfenced(text)
     value = json_value(text[start:end])
     if isinstance(value, list):
-        return _of_json(value, text, tuple(offered))
-    entries, outside = _table(text)
-    if not entries:
-        entries, outside = _blocks(text)
-    if any(shown.hold(spoken_words(form(entry.core))) for entry in entries for form in (str, without_markup)):
+        return _of_json(value, text, offered)
+    entries, outside = _blocks(text)
+    if any(
+        shown.hold(spoken_words(form(f"{entry.number} {entry.text}")))
+        for entry in entries
+        for form in (str, without_markup)
+    ):
         return entries, "quoted"
     if any(re.search(r"\w", line) and not _HEADING.fullmatch(without_markup(line)) for line in outside):
         return entries, "no_match"  # the sheet is not the whole reply
@@ -209,42 +189,6 @@ def _contradicts(entry: _Entry, said: AbstractSet[str], asked: AbstractSet[int],
     )
 
 
-def _table(text: str) -> tuple[list[_Entry], list[str]]:
-    """Return the rows of a table, and the lines outside it. The answer is in the column named so, or the second of two.
-
-    The number is in the column named so, or the first.
-    """
-    entries: list[_Entry] = []
-    outside: list[str] = []
-    index_column, answer_column, width = 0, None, 0
-    for line in re.finditer(r"[^\n]+", text):
-        row = _ROW.fullmatch(line.group())
-        if row is None:
-            outside += [line.group()] if line.group().strip() else []
-            continue
-        cells, place = [], line.start() + row.start("cells")
-        for cell in row["cells"].rstrip().removesuffix("|").split("|"):
-            cells.append((cell, place))
-            place += len(cell) + 1
-        names = [without_markup(cell) for cell, _ in cells]
-        if all(re.fullmatch(r":?-+:?", name) for name in names if name):
-            continue
-        number = _NUMBER.fullmatch(names[index_column]) if index_column < len(names) else None
-        if number is None:
-            width = len(names)
-            index_column = next((at for at, name in enumerate(names) if folded_name(name) in _INDEX_FIELDS), 0)
-            columns = [at for at, name in enumerate(names) if at != index_column and is_verdict_field(name)]
-            answer_column = columns[0] if len(columns) == 1 else None
-            continue
-        column = answer_column
-        if column is None and len(cells) == 2:
-            column = 1 - index_column
-        cell, start = cells[column] if column is not None and column < len(cells) else (None, None)
-        core = f"{number[1]} {cell}" if width <= 2 else line.group()
-        entries.append(_Entry(int(number[1]), cell, start, core=core))
-    return entries, outside
-
-
 def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
     """Return each numbered line with the lines below it, up to the next number; and the lines above the first."""
     heads = list(_NUMBERED.finditer(text))
@@ -252,12 +196,13 @@ def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
     for head, end in zip(heads, [*(after.start() for after in heads[1:]), len(text)], strict=False):
         block = text[head.end() : end]
         lines = [line for line in block.split("\n") if line.strip()]
-        core = f"{head['number']} {block}"
-        entries.append(_Entry(int(head["number"]), block, head.end(), "\n".join(lines[:-1]), core))
+        entries.append(_Entry(int(head["number"]), block, head.end(), "\n".join(lines[:-1]).strip() or None))
     return entries, text[: heads[0].start() if heads else 0].split("\n")
 
 
-def _of_json(value: list[Any], text: str, asked: Sequence[int]) -> tuple[list[_Entry], UnscoredReason | None]:
+def _of_json(
+    value: list[Any], text: str, offered: Mapping[int, Sequence[str]]
+) -> tuple[list[_Entry], UnscoredReason | None]:
     """Return the entries of a sheet in JSON, in which an object is a list of pairs."""
     held = [pair for pair in _pairs(value) if isinstance(pair[1], list) and folded_name(pair[0]) in _SHEET_FIELDS]
     if len(held) == 1:
@@ -265,8 +210,8 @@ def _of_json(value: list[Any], text: str, asked: Sequence[int]) -> tuple[list[_E
         if any(isinstance(said, list) or _number(name) is not None for name, said in others):
             return [], "ambiguous"
         value = held[0][1]
-    if len(value) == len(asked) and all(isinstance(each, str) for each in value):
-        return list(map(_Entry, asked, value)), None
+    if len(value) == len(offered) and all(isinstance(each, str) for each in value):
+        return list(map(_Entry, offered, value)), None
     entries: list[_Entry] = []
     for each in value:
         numbers, said, fields = _json_entry(each)
@@ -274,9 +219,11 @@ def _of_json(value: list[Any], text: str, asked: Sequence[int]) -> tuple[list[_E
             return [_Entry(number, None) for number in numbers], "ambiguous"
         if numbers:
             answer = said[0] if said else None
-            truth = isinstance(answer, bool)
-            words = str(answer).lower() if truth else answer if isinstance(answer, str) else None
-            entries.append(_Entry(numbers[0], words, reasoning=_reasons_in(fields), truth=truth))
+            if isinstance(answer, bool):
+                labels = {label.strip().casefold() for label in offered.get(numbers[0], ())}
+                answer = str(answer).lower() if labels & {"true", "false"} else "yes" if answer else "no"
+            words = answer if isinstance(answer, str) else None
+            entries.append(_Entry(numbers[0], words, reasoning=reasons_in(fields)))
     places = [span for name, span in field_places(text) if is_verdict_field(name) or _number(name) is not None]
     if len(places) == len(entries):
         entries = [replace(entry, span=span) for entry, span in zip(entries, places, strict=True)]
@@ -312,19 +259,6 @@ def _answers_in(fields: list[Any]) -> list[Any]:
     return [value for name, value in pairs if name == "answer"] or [
         value for name, value in pairs if is_verdict_field(name) and name not in _INDEX_FIELDS
     ]
-
-
-def _reasons_in(fields: list[Any]) -> str | None:
-    named = {folded_name(name): value for name, value in _pairs(fields)}
-    return next((named[name] for name in _REASON_FIELDS if isinstance(named.get(name), str)), None)
-
-
-def _reasoning_in(text: str) -> str | None:
-    """Return the reasons of a reply about one item that is a JSON object."""
-    start, end = unfenced(text)
-    fields = json_value(text[start:end]) if text[start:end].lstrip().startswith("{") else None
-    reasons = _reasons_in(fields) if isinstance(fields, list) else None
-    return reasons and without_lone_surrogates(reasons)
 
 
 def _number(written: str) -> int | None:

@@ -11,8 +11,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,6 +44,7 @@ from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
+from evenhand.votes import Completion
 
 MOST_ANSWERS: Final = 6
 """The sentences at the top of the page; the scores below hold the others."""
@@ -53,8 +54,6 @@ MOST_NAMED: Final = 8
 
 OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "strength")
 """The measures whose differences stand for those of a checklist's or a contest's score."""
-
-NOTE_TOPICS: Final = ("Judge", "Unscored", "Order", "Draws", "People")
 
 LEFT_OUT: Final = ("prompts", "reasoning")
 """The parts of votes that a page may lack."""
@@ -68,7 +67,7 @@ _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 _BOUNDS_NOTE: Final = " Where bounds replace a score, a row is affected if any vote on it is unscored."
 
 
-def write_report(path: str | Path, found: PrintedTables, other: PrintedTables | None = None, **how: Any) -> None:  # noqa: ANN401 - as of report_page
+def write_report(path: str | Path, found: PrintedTables, other: Results | None = None, **how: Any) -> None:  # noqa: ANN401 - as of report_page
     """Write a page: see :func:`report_page`.
 
     Args:
@@ -88,7 +87,7 @@ def write_report(path: str | Path, found: PrintedTables, other: PrintedTables | 
 
 def report_page(
     found: PrintedTables,
-    other: PrintedTables | None = None,
+    other: Results | None = None,
     *,
     further: Sequence[Results] = (),
     data: object = None,
@@ -118,25 +117,29 @@ def report_page(
     for each in leave_out:
         if each not in LEFT_OUT:
             raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
-    if not isinstance(found, Results) and (further or any(each is not None for each in (other, data, gold, design))):
+    runs: list[tuple[str, Results]] = []
+    views: list[Iterable[VerdictView]] = []
+    comparison, called = None, [""]
+    corrected: tuple[TextTable, ...] = ()
+    if isinstance(found, Results):
+        if other is not None:
+            comparison, called = found.compare(other), _run_names(names)
+        runs = [(called[0], found), *(("", each) for each in further)]
+        views = [run.verdict_views(data) for _, run in runs]
+        if other is not None:
+            runs.append((called[1], other))
+            views.append(_views_in_place(found, other, data))
+        if gold is not None:
+            labels = read_gold(found, gold)
+            views = [_with_labels(each, labels) for each in views]
+        if gold is not None or design is not None:
+            corrected = correct(found, gold, design=design).text_tables()
+    elif further or any(each is not None for each in (other, data, gold, design)):
         raise InvalidInputError(
             f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
             "show: give it alone"
         )
-    comparison = found.compare(other) if isinstance(found, Results) and other is not None else None  # type: ignore[arg-type] # compare checks it
-    called = [""] if comparison is None else _run_names(names)
-    shown: list[tuple[str, Any]] = [(called[0], found), *(("", each) for each in further)]
-    runs = shown if isinstance(found, Results) else []
-    views: list[Iterable[VerdictView]] = [each.verdict_views(data) for _, each in runs]
-    if comparison is not None and isinstance(found, Results):
-        shown.append((called[1], other))
-        views.append(_views_in_place(found, other, data))  # type: ignore[arg-type] # as compare found
-    if gold is not None:
-        labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
-        views = [_with_labels(each, labels) for each in views]
-    corrected = correct(found, gold, design=design).text_tables() if gold is not None or design is not None else ()  # type: ignore[arg-type] # as above
     packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
-    named = [(name or (each.kind if further else ""), each) for name, each in runs]
     pictures = [
         {
             "kind": each.kind,
@@ -144,7 +147,7 @@ def report_page(
             "caption": each.caption,
             "svg": base64.b64encode(each.svg()).decode(),
         }
-        for name, run in shown
+        for name, run in runs
         for each in pictures_of(run)
     ]
     if comparison is not None:
@@ -157,22 +160,21 @@ def report_page(
         title=visible_line(title or (tables[0].title if tables else type(found).__name__)),
         words=_column_class,
         version=__version__,
-        answers=_answers([comparison] if comparison else [each for _, each in runs]),
+        answers=_answers([comparison] if comparison else [run for _, run in runs]),
         headlines=_headlines(runs),
         bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
-        notes=_notes(named, packed.counts, corrected=bool(corrected)),
-        facts=_facts(named, packed.index["lists"]),
+        notes=_merged(runs, lambda run: _notes_of(run, packed, corrected=bool(corrected))),
+        facts=_merged(runs, lambda run: _facts_of(run, packed)),
         comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
         pictures=pictures,
         sections=[
             {"name": name, "tables": each.text_tables(), "notes": map(visible_line, each.closing_notes())}
-            for name, each in shown
+            for name, each in runs or (("", found),)
         ],
-        verdicts=bool(packed.parts),
+        verdicts=bool(packed.verdicts),
         left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
-        index=data_element("index", {**packed.index, "called": called}),
-        parts=[data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
+        data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
     )
 
 
@@ -302,67 +304,53 @@ def _card(score: Measure) -> dict[str, str]:
     return {"estimate": estimate, "limits": limits, "counts": "; ".join(counts)}
 
 
-def _notes(runs: Sequence[tuple[str, Results]], counts: Counter[str], *, corrected: bool) -> list[tuple[str, str]]:
-    """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
+def _merged(
+    runs: Sequence[tuple[str, Results]], told: Callable[[Results], Iterable[tuple[str, str]]]
+) -> list[tuple[str, str]]:
+    """Return what is said of runs by topic; a sentence that is not said of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, run in runs:
-        for topic, note in _notes_of(run):
-            found.setdefault(topic, {}).setdefault(note, []).append(name)
-    every = [name for name, _ in runs]
-    if counts["flipped"]:
-        flipped, share = format_count(counts["flipped"]), format_percent(counts["flipped"] / counts["ordered"])
-        changed = f"{flipped} of {format_count(counts['ordered'])} verdicts ({share}) changed with the order"
-        found.setdefault("Order", {})[f"{changed} of what was shown: there the judge has no opinion of its own."] = (
-            every
-        )
-    if counts["labelled"] and not corrected:
-        note = (
-            "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
-            "were chosen (design=…, in the shell --design)."
-        )
-        found.setdefault("People", {})[note] = every
+        for topic, sentence in told(run):
+            found.setdefault(topic, {}).setdefault(sentence, []).append(name or run.kind)
     return [
-        (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in notes.items()))
-        for topic, notes in sorted(found.items(), key=lambda item: NOTE_TOPICS.index(item[0]))
+        (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in said.items()))
+        for topic, said in found.items()
     ]
 
 
-def _notes_of(results: Results) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, packed: PackedVerdicts, *, corrected: bool) -> Iterator[tuple[str, str]]:
+    """Yield what a reader must know, with its topic; there are five."""
     parameters, judges = results.parameters, results.parameters.get("judges", ())
-    models = results.fingerprint.models
+    models, counts = results.fingerprint.models, packed.counts
     for note in baseline_note(judges):
         yield "Judge", note
     if len(models) > len(judges):
         yield "Judge", f"More models answered than there are judges: {visible_line(', '.join(models))}."
     if results.unscored_counts:
         yield "Unscored", f"{results.unscored_counts}. No mean includes them, and they are not a random sample."
+    if counts["flipped"]:
+        share = format_percent(counts["flipped"] / counts["ordered"])
+        changed = f"{format_count(counts['flipped'])} of {format_count(counts['ordered'])} verdicts ({share})"
+        note = "changed with the order of what was shown: there the judge has no opinion of its own."
+        yield "Order", f"{changed} {note}"
     for note in early_stop_note(parameters):
         yield "Draws", note
     if parameters.get("grid", {}).get("samples") == 1:
         yield "Draws", "Each prompt was drawn once: how far judges contradict themselves when asked again is not known."
+    if counts["labelled"] and not corrected:
+        note = "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows"
+        yield "People", f"{note} were chosen (design=…, in the shell --design)."
 
 
-def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return what was judged, by whom, how, and what it cost; of later runs those facts that differ."""
-    found: list[tuple[str, str]] = []
-    for name, run in runs:
-        for what, fact in _facts_of(run, lists):
-            if fact not in [known for title, known in found if title.startswith(what)]:
-                found.append((f"{what} · {name}" if any(title == what for title, _ in found) else what, fact))
-    return found
-
-
-def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _facts_of(results: Results, packed: PackedVerdicts) -> Iterator[tuple[str, str]]:
+    """Yield what was judged, by whom, how, and what it cost."""
     parameters = results.parameters
-    judged = [format_count(parameters.get("n", lists["rows"]), "row")]
-    for plural in ("systems", "criteria"):
-        names = lists[plural]
+    judged = [format_count(parameters["n"], "row")]
+    for plural, names in packed.names.items():
         few = len(names) <= MOST_NAMED
         judged += [", ".join(names) if few else f"{format_count(len(names))} {plural}"] if names else []
     yield "Judged", "; ".join(judged)
-    judges = [
-        visible_line(str(name)) for name in parameters.get("judges") or parameters.get("votes") or lists["judges"]
-    ]
+    judges = [visible_line(str(name)) for name in parameters.get("judges") or parameters.get("votes") or ()]
     models = [visible_line(name) for name in results.fingerprint.models if name not in judges]
     yield "Judges", ", ".join(judges) + (f" (answered by {', '.join(models)})" if models else "")
     grid, flow = parameters.get("grid", {}), parameters.get("flow", {})
@@ -384,189 +372,129 @@ def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[
 
 # --- the verdicts as the page's script reads them --------------------------------------------------------------------
 
-PART: Final = 1_000_000
-"""The characters of texts that fill a part; it ends with a row."""
 
-FLAGS: Final = {"na": 1, "flipped": 2, "wrong": 4, "divided": 8, "unscored": 16}
-_FENCED: Final = re.compile(r"<([\w-]+?)-([0-9a-f]{8})>\n(.*?)\n</\1-\2>", re.DOTALL)
-"""Material between tags, as our prompts hold it."""
+TEXTS: Final = frozenset(
+    {"question", "cluster", "context", "responses", "error", "reasons", "reply", "reasoning", "prompts"}
+)
+"""The fields of views that hold texts of several lines; the others hold names."""
+
+SHOWN: Final = (
+    "row",
+    "cluster",
+    "question",
+    "systems",
+    "context",
+    "responses",
+    "selected",
+    "score",
+    "gold",
+    "unscored_reason",
+    "flipped",
+    "wrong",
+    "divided",
+    "unscored",
+)
+"""The fields of a view that the page shows."""
+
+_FENCED: Final = re.compile(r"(?<=-[0-9a-f]{8}>\n)(.*?)(?=\n</)", re.DOTALL)
+"""Material between tags in our prompts, which several prompts repeat."""
+
+WRITTEN: Final[Mapping[str, Callable[[float], str]]] = {
+    "agreement": format_percent,
+    "probabilities": format_percent,
+    "cost": format_cost,
+}
 
 
 @dataclass(frozen=True)
 class PackedVerdicts:
-    """The verdicts of one run or two, as the page holds them.
+    """The verdicts of one run or two, as the page's script reads them.
 
     Attributes:
-        index: ``lists`` (the names that filters offer), ``flags``, and ``verdicts``: name, row, item, systems, length
-            of the responses, part, and for each run the label, score, spread, agreement, flags, reason, gold label, and
-            for each vote its judge, label and reason. Names are places in the lists.
-        parts: The texts and votes, rows in their order; each text and message once, under its number.
+        texts: Every text once; elsewhere texts and names are numbers of this list.
+        verdicts: The name, row and item of each question, and its verdict in each run: null where a run has none. A
+            number is a pair of itself and its text, a mapping a list of pairs.
+        names: The names of the ``systems`` and of the ``criteria``.
         counts: The verdicts that were ``ordered`` (asked in two orders), ``flipped`` with it, and ``labelled``.
     """
 
-    index: Mapping[str, Any]
-    parts: Sequence[Mapping[str, Any]]
+    texts: Sequence[str]
+    verdicts: Sequence[Mapping[str, Any]]
+    names: Mapping[str, Sequence[str]]
     counts: Counter[str]
 
 
-@dataclass
-class _Packed:
-    """A verdict of one run or two."""
-
-    about: list[Any]
-    question: int | None = None
-    cluster: int | None = None
-    context: list[list[Any]] = field(default_factory=list)
-    responses: dict[int, list[list[Any]]] = field(default_factory=dict)
-    columns: dict[int, list[Any]] = field(default_factory=dict)
-    votes: dict[int, list[Any]] = field(default_factory=dict)
-    texts: set[int] = field(default_factory=set)
-    messages: set[int] = field(default_factory=set)
-
-
 def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = ()) -> PackedVerdicts:
-    """Return the verdicts of one run, or of two that were asked the same questions."""
-    packer = _Packer(leave_out)
+    """Return the verdicts of one run, or of two that were asked the same questions; the verdicts on a row together."""
+    texts: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    verdicts: dict[str, dict[str, Any]] = {}
+    names: dict[str, dict[str, None]] = {"systems": {}, "criteria": {}}
+    counts = Counter[str]()
     for number, views in enumerate(runs):
         for view in views:
-            packer.add(view, number)
-    return packer.packed(len(runs))
+            name, again = view.name, 1
+            while name in verdicts and verdicts[name]["runs"][number] is not None:
+                again += 1
+                name = f"{view.name} ({again})"
+            about = {"name": name, "item": _item(view)}
+            place = rows.setdefault(view.row, len(rows))
+            verdict = verdicts.setdefault(name, {**_numbered(about, texts), "row": place, "runs": [None] * len(runs)})
+            verdict["runs"][number] = {
+                **_numbered({each: getattr(view, each) for each in SHOWN}, texts),
+                **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
+                "votes": [_numbered(_fields_of(vote, leave_out), texts) for vote in view.votes],
+            }
+            names["systems"] |= dict.fromkeys(map(visible_line, view.systems))
+            names["criteria"][visible_line(view.criterion)] = None
+            counts["ordered"] += view.flipped is not None
+            counts["flipped"] += bool(view.flipped)
+            counts["labelled"] += view.gold is not None
+    ordered = sorted(verdicts.values(), key=lambda each: int(each["row"]))
+    return PackedVerdicts(list(texts), ordered, {kind: list(known) for kind, known in names.items()}, counts)
 
 
-class _Packer:
-    """Collects verdicts; long or repeated texts are held once."""
-
-    def __init__(self, leave_out: Collection[str]) -> None:
-        self._leave_out = leave_out
-        names = ("rows", "systems", "criteria", "items", "labels", "judges", "reasons")
-        self._lists: dict[str, dict[str, int]] = {name: {} for name in names}
-        self._texts: dict[str, int] = {}
-        self._messages: dict[tuple[str, tuple[int, ...]], int] = {}
-        self._held: dict[str, _Packed] = {}
-        self._counts = Counter[str]()
-
-    def _place(self, name: str, value: str | None) -> int | None:
-        known = self._lists[name]
-        return None if value is None else known.setdefault(visible_line(value), len(known))
-
-    def _text(self, text: str | None, held: _Packed) -> int | None:
-        if text is None:
-            return None
-        number = self._texts.setdefault(_visible_text(text), len(self._texts))
-        held.texts.add(number)
-        return number
-
-    def add(self, view: VerdictView, run: int) -> None:
-        """Add a verdict; a second one of the same name and run gets a name of its own."""
-        name, number = view.name, 1
-        while name in self._held and run in self._held[name].columns:
-            number += 1
-            name = f"{view.name} ({number})"
-        if name not in self._held:
-            systems = [self._place("systems", system) for system in view.systems]
-            self._place("criteria", view.criterion)
-            length = sum(len(text) for text in view.responses.values() if text)
-            held = _Packed([self._place("rows", view.row), self._place("items", _item(view)), systems, length])
-            held.question, held.cluster = self._text(view.question, held), self._text(view.cluster, held)
-            self._held[name] = held
-        held = self._held[name]
-        shown = [[visible_line(each), self._text(text, held)] for each, text in view.context.items()]
-        held.context += [each for each in shown if each not in held.context]
-        held.responses[run] = [
-            [self._place("systems", each), self._text(text, held)] for each, text in view.responses.items()
-        ]
-        for label in chain.from_iterable(vote.shown for vote in view.votes):
-            self._place("labels", label)  # in the criterion's order, as far as the votes show it
-        flags = {"na": view.verdict.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
-        held.columns[run] = [
-            self._place("labels", view.selected),
-            _with_text(view.score),
-            _with_text(view.verdict.spread),
-            _with_text(view.verdict.agreement, format_percent),
-            sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
-            self._place("reasons", view.unscored_reason),
-            self._place("labels", view.gold),
-            sorted({self._vote_names(vote) for vote in view.votes}, key=str),
-        ]
-        held.votes[run] = [self._vote(vote, held) for vote in view.votes]
-        self._counts["ordered"] += view.flipped is not None
-        self._counts["flipped"] += bool(view.flipped)
-        self._counts["labelled"] += view.gold is not None
-
-    def _vote_names(self, view: VoteView) -> tuple[int | None, ...]:
-        labels, reasons = self._place("labels", view.selected), self._place("reasons", view.vote.unscored_reason)
-        return self._place("judges", view.vote.judge_id), labels, reasons
-
-    def _vote(self, view: VoteView, held: _Packed) -> list[Any]:
-        """Return the judge, label, reason, order, draw, value, NA, texts and the rest of a vote."""
-        vote, completion = view.vote, view.vote.completion
-        reply, read = view.reply, list[int]()
-        if reply is not None and view.read_at is not None:  # between which characters, as JavaScript counts them
-            start, end = view.read_at
-            before, verdict, after = map(_visible_text, (reply[:start], reply[start:end], reply[end:]))
-            reply, read = before + verdict + after, [_utf16_length(before), _utf16_length(before + verdict)]
-        reasoning = None if completion is None or "reasoning" in self._leave_out else completion.reasoning
-        prompts = {} if "prompts" in self._leave_out else view.prompts
-        return [
-            *self._vote_names(view),
-            [visible_line(label) for label in view.shown],
-            vote.sample + 1,
-            _with_text(vote.value),
-            int(vote.na),
-            *(self._text(each, held) for each in (vote.error, vote.assessment, reply, reasoning)),
-            read,
-            visible_line(vote.match.kind if vote.match else "none"),
-            visible_line((completion and completion.model) or ""),
-            _with_text(vote.usage.cost, format_cost),
-            [[visible_line(label), format_percent(share)] for label, share in view.probabilities.items()],
-            [[visible_line(stage), *self._stage(sent, held)] for stage, sent in prompts.items()],
-        ]
-
-    def _stage(self, sent: Iterable[tuple[str, str]], held: _Packed) -> Iterator[int]:
-        for role, content in sent:
-            pieces = [content] if role == "assistant" else _pieces(content)
-            numbers = tuple(number for piece in pieces if (number := self._text(piece, held)) is not None)
-            message = self._messages.setdefault((visible_line(role), numbers), len(self._messages))
-            held.messages.add(message)
-            yield message
-
-    def packed(self, runs: int) -> PackedVerdicts:
-        """Return the index and the parts of all that was added; no row is divided between parts."""
-        texts, messages = list(self._texts), list(self._messages)
-        index: list[list[Any]] = []
-        parts: list[dict[str, Any]] = []
-        size = PART
-        ordered = sorted(self._held.items(), key=lambda item: item[1].about[0])  # stable: within a row as they came
-        for _, row in groupby(ordered, key=lambda item: item[1].about[0]):
-            if size >= PART:
-                parts.append({"texts": {}, "messages": {}, "verdicts": {}})
-                size = 0
-            part = parts[-1]
-            for name, held in row:
-                for number in sorted(held.texts - part["texts"].keys()):
-                    part["texts"][number] = texts[number]
-                    size += len(texts[number])
-                part["messages"].update((number, messages[number]) for number in sorted(held.messages))
-                votes = [held.votes.get(run, []) for run in range(runs)]
-                about = [held.question, held.context, _responses(held.responses), held.cluster]
-                part["verdicts"][len(index)] = [*about, votes]
-                columns = [held.columns.get(run) for run in range(runs)]
-                index.append([visible_line(name), *held.about, len(parts) - 1, *columns])
-        lists = {name: list(known) for name, known in self._lists.items()}
-        return PackedVerdicts({"verdicts": index, "lists": lists, "flags": FLAGS}, parts, self._counts)
+def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
+    """Return what the page shows of a vote; the reply in pieces: before, within and after what was read."""
+    vote, completion = view.vote, view.vote.completion or Completion(text=None)
+    start, end = view.read_at or (0, 0)
+    reply = completion.text
+    pieces = [reply[:start], reply[start:end], reply[end:]] if reply is not None and view.read_at else [reply]
+    sent = {} if "prompts" in leave_out else view.prompts
+    return {
+        "judge": vote.judge_id,
+        "sample": vote.sample,
+        "shown": view.shown,
+        "selected": view.selected,
+        "value": vote.value,
+        "na": vote.na,
+        "unscored_reason": vote.unscored_reason,
+        "error": vote.error,
+        "reasons": vote.assessment,
+        "reply": [] if reply is None else pieces,
+        "reasoning": None if "reasoning" in leave_out else completion.reasoning,
+        "how": None if vote.match is None else vote.match.kind,
+        "model": completion.model,
+        "cost": vote.usage.cost,
+        "probabilities": view.probabilities,
+        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in sent.items()},
+    }
 
 
-def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:
-    """Return system, text and run of the responses; the run is None if all runs were shown the same."""
-    every = list(by_run.values())
-    same = [each for each in every[0] if all(each in own for own in every)]
-    return [[*each, None] for each in same] + [
-        [*each, run] for run, own in by_run.items() for each in own if each not in same
-    ]
+def _numbered(record: Mapping[str, Any], texts: dict[str, int]) -> dict[str, Any]:
+    """Return the fields of a record as JSON; each text is its number in a table, which grows."""
 
+    def plain(value: object, field: str) -> Any:  # noqa: ANN401 - plain JSON
+        if isinstance(value, str):
+            text = visible(value.replace("\r\n", "\n")) if field in TEXTS else visible_line(value)
+            return texts.setdefault(text, len(texts))
+        if isinstance(value, float):
+            return [value, plain(WRITTEN.get(field, format_number)(value), "")]
+        if isinstance(value, Mapping):
+            return [[plain(name, ""), plain(each, field)] for name, each in value.items()]
+        return [plain(each, field) for each in value] if isinstance(value, (list, tuple)) else value
 
-def _with_text(value: float | None, write: Callable[[float], str] = format_number) -> tuple[float, str] | None:
-    return None if value is None else (value, write(value))
+    return {field: plain(value, field) for field, value in record.items()}
 
 
 def _item(view: VerdictView) -> str:
@@ -574,30 +502,3 @@ def _item(view: VerdictView) -> str:
     last = view.name.rpartition("/")[2]
     own = not last.isdigit() and last not in view.systems and not view.name.endswith(f"/{view.criterion}")
     return last if own and "/" in view.name else view.criterion
-
-
-def _visible_text(text: str) -> str:
-    return visible(text.replace("\r\n", "\n"))
-
-
-def _utf16_length(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
-
-
-def _pieces(content: str) -> Iterator[str]:
-    """Split a message into pieces that others repeat: the fenced material, the nonce, and our own words."""
-    place, nonce = 0, None
-    for fenced in _FENCED.finditer(content):
-        nonce = nonce or fenced[2]
-        yield from _split_at(content[place : fenced.start(3)], nonce)
-        yield fenced[3]
-        place = fenced.end(3)
-    yield from _split_at(content[place:], nonce)
-
-
-def _split_at(text: str, nonce: str | None) -> Iterator[str]:
-    for number, piece in enumerate(text.split(nonce) if nonce else [text]):
-        if number and nonce:
-            yield nonce
-        if piece:
-            yield piece

@@ -133,6 +133,18 @@ class Analysis:
         """Return the level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
 
+    @cached_property
+    def by_system(self) -> Mapping[str, Sequence[Any]]:
+        """System -> its entries."""
+        found: dict[str, list[Any]] = {system: [] for system in self.systems}
+        for entry in self.entries:
+            found.setdefault(entry.system, []).append(entry)
+        return found
+
+    def level_of(self, system: str) -> IntervalLevel:
+        """Return the level of intervals over the entries of a system, with their clusters."""
+        return self.level_over([entry.cluster for entry in self.by_system[system]])
+
     def question_name(self, cell: Cell) -> QuestionName:
         """Return the name of a cell among those of all rows."""
         return cell.about["instance"], *(str(cell.about[name]) for name in self.labelled_by)

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const at = (id) => document.getElementById(id);
-  if (!at("index")) return;
+  if (!at("data")) return;
   const PAGE = 50;
   const LONG = 1500;
   const count = (number) => number.toLocaleString("en");
@@ -29,30 +29,17 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   }
 
-  const parts = new Map();
-  function part(number) {
-    if (!parts.has(number)) parts.set(number, read("part-" + number));
-    return parts.get(number);
-  }
-
-  let lists, called, verdicts, place;  // place: name of a verdict -> its number
+  // All texts are numbers of this list.
+  let texts, called, verdicts, place;  // place: name of a verdict -> its number
 
   async function start() {
-    const index = await read("index");
-    ({ lists, called } = index);
-    verdicts = index.verdicts.map(([name, row, item, systems, length, held, ...runs]) => ({
-      name, row, item, systems, length, held,
-      runs: runs.map((run) => {
-        if (run === null) return null;
-        const [label, score, spread, agreement, flags, reason, gold, votes] = run;
-        const found = { label, score, spread, agreement, reason, gold, votes };
-        for (const [flag, bit] of Object.entries(index.flags)) found[flag] = (flags & bit) !== 0;
-        // Without a selection: it is unscored, or a rule gives none for a reason.
-        found.lacks = label === null && !found.na && (reason !== null || found.unscored);
-        return found;
-      }),
-    }));
-    place = new Map(verdicts.map((verdict, number) => [verdict.name, number]));
+    ({ texts, called, verdicts } = await read("data"));
+    for (const verdict of verdicts) verdict.first = given(verdict)[0];
+    for (const run of verdicts.flatMap(given)) {
+      // Without a selection: it is unscored, or a rule gives none for a reason.
+      run.lacks = run.selected === null && !run.na && (run.unscored_reason !== null || run.unscored);
+    }
+    place = new Map(verdicts.map((verdict, number) => [texts[verdict.name], number]));
     fill();
     at("explorer").hidden = false;
     choose();
@@ -62,31 +49,33 @@
       list();
       show(0);
     }
-    warm();
+    document.documentElement.dataset.searchable = "";
   }
 
   // --- choosing --------------------------------------------------------------------------------------------------
 
   const given = (verdict) => verdict.runs.filter((run) => run !== null);
   const has = (flag) => (verdict) => given(verdict).some((run) => run[flag]);
-  const answered = (verdict) => given(verdict).filter((run) => run.label !== null);  // as the comparison counts them
+  const answered = (verdict) => given(verdict).filter((run) => run.selected !== null);  // as the comparison counts them
   const ONLY = [
     ["flipped", "changed with the order", has("flipped")],
     ["divided", "votes disagree", has("divided")],
     ["wrong", "against people", has("wrong")],
-    ["changed", "changed between the runs", (verdict) => new Set(answered(verdict).map((run) => run.label)).size > 1],
+    ["changed", "changed between the runs", (verdict) => new Set(answered(verdict).map((run) => run.selected)).size > 1],
     ["lost", "answered in one run only", (verdict) => called.length > 1 && answered(verdict).length === 1],
     ["na", "does not apply", has("na")],
   ];
   // The greatest number of a column with a sign, or the least; verdicts without one come last.
   const by = (column, sign) => (verdict) =>
     Math.min(Infinity, ...given(verdict).filter((run) => run[column]).map((run) => sign * run[column][0]));
+  const lengthOf = (verdict) =>
+    verdict.first.responses.reduce((sum, [, content]) => sum + (texts[content] || "").length, 0);
   const SORTS = [
     ["as judged", null],
     ["spread of the draws", by("spread", -1)],
     ["least agreement", by("agreement", 1)],
-    ["longest responses", (verdict) => -verdict.length],
-    ["shortest responses", (verdict) => verdict.length],
+    ["longest responses", (verdict) => -lengthOf(verdict)],
+    ["shortest responses", (verdict) => lengthOf(verdict)],
     ["lowest score", by("score", 1)],
     ["highest score", by("score", -1)],
   ];
@@ -100,19 +89,20 @@
     at(id).parentElement.hidden = names.length < (id === "read" ? 1 : 2);
   }
 
-  const every = (names) => names.map((name, number) => [number, name]);
+  const distinct = (numbers) => [...new Set(numbers)].filter((each) => each !== null).map((each) => [each, texts[each]]);
 
   function fill() {
-    const votes = verdicts.flatMap((verdict) => given(verdict).flatMap((run) => run.votes));
-    const seen = new Set(verdicts.flatMap((verdict) => given(verdict).map((run) => run.label)));
-    for (const [, label] of votes) seen.add(label);
-    options("system", "all", every(lists.systems));
-    options("criterion", "all", every(lists.items));
-    options("judge", "all", every(lists.judges));
-    options("level", "any", every(lists.labels).filter(([number]) => seen.has(number)));
-    const ofVotes = new Set(votes.map(([, , reason]) => reason));
-    const reasons = every(lists.reasons).map(([number, name]) =>
-      [number, (ofVotes.has(number) ? "unscored: " : "no score: ") + name.replaceAll("_", " ")]);
+    const runs = verdicts.flatMap(given);
+    const votes = runs.flatMap((run) => run.votes);
+    const seen = new Set([...runs, ...votes].map((each) => each.selected));
+    options("system", "all", distinct(verdicts.flatMap((verdict) => verdict.first.systems)));
+    options("criterion", "all", distinct(verdicts.map((verdict) => verdict.item)));
+    options("judge", "all", distinct(votes.map((each) => each.judge)));
+    const levels = distinct([...votes.flatMap((each) => each.shown), ...seen]);  // in the criterion's order
+    options("level", "any", levels.filter(([number]) => seen.has(number)));
+    const ofVotes = new Set(votes.map((each) => each.unscored_reason));
+    const reasons = distinct([...runs, ...votes].map((each) => each.unscored_reason)).map(([number, name]) =>
+      [number, (ofVotes.has(number) ? "unscored: " : "no score: ") + words(name)]);
     options("read", "all", [...(verdicts.some(has("lacks")) ? [[-2, "no verdict"]] : []), ...reasons]);
     options("sort", SORTS[0][0], SORTS.slice(1).map(([name], number) => [number + 1, name]));
     for (const [name, words, test] of ONLY) {
@@ -139,13 +129,13 @@
     // With a judge, level and reading are those of its votes; else those of the verdict, or why a vote is unscored.
     const inRun = (run) => {
       if (reading === -2 && !run.lacks) return false;
-      if (judge >= 0) return run.votes.some(([who, label, reason]) => who === judge && fits(label, reason));
-      return (level < 0 || run.label === level) &&
-        (reading < 0 || run.reason === reading || run.votes.some(([, , reason]) => reason === reading));
+      if (judge >= 0) return run.votes.some((each) => each.judge === judge && fits(each.selected, each.unscored_reason));
+      return (level < 0 || run.selected === level) &&
+        (reading < 0 || run.unscored_reason === reading || run.votes.some((each) => each.unscored_reason === reading));
     };
     shown = [...verdicts.keys()].filter((number) => {
       const verdict = verdicts[number];
-      return (criterion < 0 || verdict.item === criterion) && (system < 0 || verdict.systems.includes(system)) &&
+      return (criterion < 0 || verdict.item === criterion) && (system < 0 || verdict.first.systems.includes(system)) &&
         (!found || found.has(number)) && given(verdict).some(inRun) && tests.every((test) => test(verdict));
     });
     if (sort > 0) {
@@ -159,28 +149,28 @@
 
   // --- the list --------------------------------------------------------------------------------------------------
 
-  const link = (number) => "#verdict=" + encodeURIComponent(verdicts[number].name);
+  const link = (number) => "#verdict=" + encodeURIComponent(texts[verdicts[number].name]);
   const words = (name) => name.replaceAll("_", " ");
-  const written = (number) => (number === null ? "" : number[1]);
+  const written = (number) => (number === null ? "" : texts[number[1]]);
   const joined = (texts, sign) => texts.filter(Boolean).join(sign);
-  const about = (verdict) => joined([joined(verdict.systems.map((each) => lists.systems[each]), " / "),
-    lists.items[verdict.item]], " · ");
+  const about = (verdict) => joined([joined(verdict.first.systems.map((each) => texts[each]), " / "), texts[verdict.item]],
+    " · ");
   const labels = (verdict) => verdict.runs.map(label).join(" → ");
 
   function label(run) {
     if (run === null) return "not in this run";
-    if (run.label !== null) return lists.labels[run.label];
+    if (run.selected !== null) return texts[run.selected];
     if (run.na) return "does not apply";
     if (run.unscored) return "unscored";
     // Votes without a verdict: what they say.
-    const said = run.lacks ? [] : [...new Set(run.votes.map((vote) => vote[1]))].filter((each) => each !== null);
-    return said.map((each) => lists.labels[each]).join(" / ") || "no verdict";
+    const said = run.lacks ? [] : distinct(run.votes.map((vote) => vote.selected));
+    return said.map(([, name]) => name).join(" / ") || "no verdict";
   }
 
   function tags(run) {
     if (run === null) return [];
     return [
-      run.lacks && run.reason !== null && ["bad", words(lists.reasons[run.reason])],
+      run.lacks && run.unscored_reason !== null && ["bad", words(texts[run.unscored_reason])],
       run.wrong && ["bad", "against people"],
       run.flipped && ["", "flips"],
       run.divided && !run.flipped && ["", "divided"],
@@ -195,7 +185,7 @@
       const scores = new Set(given(verdict).map((run) => written(run.score)));
       const entry = linked(number, "");
       entry.append(
-        made("span", "name", lists.rows[verdict.row], ...tags(verdict.runs[0])),
+        made("span", "name", texts[verdict.first.row], ...tags(verdict.runs[0])),
         made("span", "said", said.size > 1 ? labels(verdict) : [...said][0]),
         made("span", "about", about(verdict)),
         made("span", "num", [...scores].join(" → ")),
@@ -270,11 +260,10 @@
     return node;
   }
 
-  function text(content, read) {
-    const node = made("p", "text");
+  function text(...pieces) {  // of three, the second is marked
+    const marked = pieces.length === 3 ? [pieces[0], made("mark", "", pieces[1]), pieces[2]] : pieces;
+    const node = made("p", "text", ...marked);
     node.dir = "auto";
-    if (!read || !read.length) node.append(content);
-    else node.append(content.slice(0, read[0]), made("mark", "", content.slice(...read)), content.slice(read[1]));
     return node;
   }
 
@@ -291,32 +280,31 @@
     return box;
   }
 
-  function vote(own, held, run) {
-    const [judge, selected, reason, seen, draw, value, na, error, reasons, reply, reasoning, read, how, model, cost,
-      likely, prompts] = own;
+  function vote(own, run) {
+    const { selected, unscored_reason: reason, value, reasons, reply, reasoning, prompts } = own;
     const box = made("section", "box");
-    const name = selected !== null ? lists.labels[selected] : na ? "does not apply" : "unscored";
-    const facts = [called.length > 1 && called[run], judge !== null && lists.judges[judge], `draw ${draw}`,
-      model !== lists.judges[judge] && model, written(cost)];
+    const name = selected !== null ? texts[selected] : own.na ? "does not apply" : "unscored";
+    const facts = [called.length > 1 && called[run], texts[own.judge], `draw ${own.sample + 1}`,
+      own.model !== null && own.model !== own.judge && texts[own.model], written(own.cost)];
     box.append(made("p", "head",
       made("span", "", made("span", "said", name), value && " · " + written(value),
-        reason !== null && made("span", "tag bad", words(lists.reasons[reason])) || ""),
+        reason !== null && made("span", "tag bad", words(texts[reason])) || ""),
       made("span", "", joined(facts, " · "))));
-    const note = (title, texts) => texts.length && box.append(made("p", "note", title + texts.join(", ")));
-    if (reply !== null || prompts.length) note("Shown in the order: ", seen);  // else it was recorded elsewhere
-    note("Probabilities: ", likely.map((each) => each.join(" ")));
-    if (error !== null) box.append(made("p", "problem", held.texts[error]));
-    if (reasons !== null) box.append(text(held.texts[reasons]));
-    if (reply !== null) {
-      const rule = how === "none" ? "" : ", read as: " + how;
-      box.append(folded("Reply" + rule, () => [text(held.texts[reply], read)], reasons === null || reason !== null));
+    const note = (title, shown) => shown.length && box.append(made("p", "note", title + shown.join(", ")));
+    // Else it was recorded elsewhere.
+    if (reply.length || prompts.length) note("Shown in the order: ", own.shown.map((each) => texts[each]));
+    note("Probabilities: ", own.probabilities.map(([of, share]) => `${texts[of]} ${written(share)}`));
+    if (own.error !== null) box.append(made("p", "problem", texts[own.error]));
+    if (reasons !== null) box.append(text(texts[reasons]));
+    if (reply.length) {
+      const rule = own.how === null ? "" : ", read as: " + texts[own.how];
+      const pieces = reply.map((each) => texts[each]);
+      box.append(folded("Reply" + rule, () => [text(...pieces)], reasons === null || reason !== null));
     }
-    if (reasoning !== null) box.append(folded("Thinking", () => [text(held.texts[reasoning])]));
-    for (const [stage, ...messages] of prompts) {
-      box.append(folded(`Prompt: ${stage}`, () => messages.map((number) => {
-        const [role, pieces] = held.messages[number];
-        return made("div", "message", made("p", "role", role), text(pieces.map((each) => held.texts[each]).join("")));
-      })));
+    if (reasoning !== null) box.append(folded("Thinking", () => [text(texts[reasoning])]));
+    for (const [stage, messages] of prompts) {
+      box.append(folded(`Prompt: ${texts[stage]}`, () => messages.map(([role, pieces]) =>
+        made("div", "message", made("p", "role", texts[role]), text(pieces.map((each) => texts[each]).join(""))))));
     }
     return box;
   }
@@ -328,58 +316,68 @@
       run.score && `score ${written(run.score)}`,
       run.agreement && `${written(run.agreement)} of the votes agree`,
       run.spread && `spread of the draws ${written(run.spread)}`,
-      run.gold !== null && `people say ${lists.labels[run.gold]}`,
+      run.gold !== null && `people say ${texts[run.gold]}`,
     ], " · ");
     if (facts) line.append(made("span", "note", " " + facts));
     return line;
   }
 
-  async function show(number, first) {
+  // The responses of a verdict: system, text, run (null if all runs were shown the same), and the verdict's number.
+  function responsesOf(number) {
+    const runs = verdicts[number].runs;
+    const shownIn = (run, [system, content]) => run.responses.some((each) => each[0] === system && each[1] === content);
+    return runs.flatMap((run, which) => (run === null ? [] : run.responses.flatMap((each) => {
+      if (!given(verdicts[number]).every((other) => shownIn(other, each))) return [[...each, which, number]];
+      return runs.findIndex((other) => other !== null) === which ? [[...each, null, number]] : [];
+    })));
+  }
+
+  function show(number, first) {
     const verdict = verdicts[number];
-    const held = await part(verdict.held);
-    if (number !== current) return;
-    const [question, context, responses, cluster, votes] = held.verdicts[number];
+    const runs = given(verdict);
+    const { question, cluster } = verdict.first;
+    const context = [...new Map(runs.flatMap((run) => run.context).map((each) => [String(each), each])).values()];
     const row = [...verdicts.keys()].filter((each) => verdicts[each].row === verdict.row);
     const back = made("button", "back", "Back to the list");
     back.addEventListener("click", leave);
     const nodes = [made("p", "moves", back, linked(number, "link to this verdict")),
-      made("h3", "", joined([lists.rows[verdict.row], about(verdict)], " · "))];
+      made("h3", "", joined([texts[verdict.first.row], about(verdict)], " · "))];
     verdict.runs.forEach((run, which) => {
       if (called.length > 1) nodes.push(made("h4", "", called[which]));
       nodes.push(verdictLine(run));
     });
-    if (cluster !== null) nodes.push(made("p", "note", "Belongs to " + held.texts[cluster]));
-    if (question !== null && held.texts[question]) nodes.push(textBox("Criterion", held.texts[question], "asked"));
+    if (cluster !== null) nodes.push(made("p", "note", "Belongs to " + texts[cluster]));
+    if (texts[question]) nodes.push(textBox("Criterion", texts[question], "asked"));
     if (context.length) nodes.push(made("h4", "", "Context"));
-    for (const [name, content] of context) nodes.push(textBox(name, held.texts[content], "context"));
+    for (const [name, content] of context) nodes.push(textBox(texts[name], texts[content], "context"));
     // Responses of other systems on the same item stand next to those of this verdict.
-    const boxes = responses.map((each) => [...each, number]);
-    for (const each of row.filter((one) => one !== number && verdicts[one].item === verdict.item)) {
-      for (const [system, content, run] of held.verdicts[each][2]) {
-        if (!boxes.some(([known, , of]) => known === system && of === run)) boxes.push([system, content, run, each]);
-      }
+    const responses = responsesOf(number);
+    const boxes = [...responses];
+    const others = row.filter((each) => each !== number);
+    for (const each of others.filter((one) => verdicts[one].item === verdict.item).flatMap(responsesOf)) {
+      if (!boxes.some(([system, , run]) => system === each[0] && run === each[2])) boxes.push(each);
     }
     boxes.sort((one, other) => one[0] - other[0]);  // so that a system keeps its place
     if (boxes.length) nodes.push(made("h4", "", boxes.length > 1 ? "Responses" : "Response"));
     nodes.push(boxes.length ? made("div", "beside", ...boxes.map(([system, content, run, each]) => {
       const said = run === null ? labels(verdicts[each]) : label(verdicts[each].runs[run]);
       const head = each !== number ? linked(each, said) : responses.length > 1 ? "" : said;
-      const name = lists.systems[system] + (run === null ? "" : " · " + called[run]);
+      const name = texts[system] + (run === null ? "" : " · " + called[run]);
       const own = each === number && responses.length < boxes.length;
-      return textBox(name, content === null ? undefined : held.texts[content], own ? "this" : "", head);
+      return textBox(name, content === null ? undefined : texts[content], own ? "this" : "", head);
     })) : made("p", "note", "The judged texts are not in the result: make the report with the data (data=…, in the "
       + "shell --data)."));
-    const others = row.filter((each) => each !== number && !boxes.some(([, , , shownAt]) => shownAt === each));
-    if (others.length) {
-      nodes.push(folded(`Other verdicts on this row (${count(others.length)})`, () => [made("ul", "others",
-        ...others.map((each) => made("li", "", linked(each, about(verdicts[each])), ": " + labels(verdicts[each])))),
-      ], others.length < 13));
+    const further = others.filter((each) => !boxes.some(([, , , shownAt]) => shownAt === each));
+    if (further.length) {
+      nodes.push(folded(`Other verdicts on this row (${count(further.length)})`, () => [made("ul", "others",
+        ...further.map((each) => made("li", "", linked(each, about(verdicts[each])), ": " + labels(verdicts[each])))),
+      ], further.length < 13));
     }
-    const cast = votes.flatMap((those, run) => those.map((each) => vote(each, held, run)));
+    const cast = verdict.runs.flatMap((run, which) => (run === null ? [] : run.votes.map((each) => vote(each, which))));
     nodes.push(made("h4", "", cast.length === 1 ? "Vote" : `Votes (${count(cast.length)})`));
     nodes.push(cast.length ? made("div", "votes", ...cast) : made("p", "note", "No judge was asked."));
     at("verdict").replaceChildren(...nodes);
-    at("verdict").setAttribute("aria-label", "Verdict " + verdict.name);
+    at("verdict").setAttribute("aria-label", "Verdict " + texts[verdict.name]);
     document.querySelector(".panes").classList.add("open");
     if (first || matchMedia("(max-width: 40rem)").matches) at("verdict").scrollIntoView({ block: "start" });
   }
@@ -392,48 +390,18 @@
 
   // --- searching -------------------------------------------------------------------------------------------------
 
-  const lower = new Map();  // part -> its texts in lower case, and the number of each verdict with those of its texts
+  let lower = null;  // the texts in lower case
 
-  async function prepared(number) {
-    if (!lower.has(number)) {
-      const held = await part(number);
-      const own = Object.entries(held.verdicts).map(([verdict, [question, context, responses, , votes]]) =>
-        [Number(verdict), [question, ...context.map((each) => each[1]), ...responses.map((each) => each[1]),
-          ...votes.flat().flatMap((each) => each.slice(7, 11))]]);
-      const texts = Object.entries(held.texts).map(([which, content]) => [Number(which), content.toLowerCase()]);
-      lower.set(number, [texts, own]);
-    }
-    return lower.get(number);
-  }
+  const searched = (verdict) => [verdict.name, ...given(verdict).flatMap((run) => [run.question,
+    ...run.context.map((each) => each[1]), ...run.responses.map((each) => each[1]),
+    ...run.votes.flatMap((each) => [each.error, each.reasons, ...each.reply, each.reasoning])])];
 
-  const numberOfParts = document.querySelectorAll("[id^=part-]").length;
-
-  // Unpacks all that a search reads, bit by bit, so that the page stays responsive.
-  async function warm() {
-    for (let number = 0; number < numberOfParts; number += 1) {
-      await new Promise((go) => { setTimeout(go, 20); });
-      await prepared(number);
-    }
-    document.documentElement.dataset.searchable = "";
-  }
-
-  let searches = 0;
-  async function search() {
-    searches += 1;
-    const mine = searches;
+  function search() {
+    lower ??= texts.map((content) => content.toLowerCase());
     const wanted = at("search").value.trim().toLowerCase();
-    const hits = new Set();
-    for (let number = 0; wanted && number < numberOfParts; number += 1) {
-      if (!lower.has(number)) at("count").textContent = `Reading texts: part ${count(number + 1)} …`;
-      const [texts, own] = await prepared(number);
-      if (mine !== searches) return;
-      const matching = new Set(texts.filter(([, content]) => content.includes(wanted)).map(([which]) => which));
-      for (const [verdict, numbers] of own) {
-        const named = verdicts[verdict].name.toLowerCase().includes(wanted);
-        if (named || numbers.some((each) => matching.has(each))) hits.add(verdict);
-      }
-    }
-    found = wanted ? hits : null;
+    const fits = lower.map((content) => content.includes(wanted));
+    found = wanted ? new Set([...verdicts.keys()].filter((number) =>
+      searched(verdicts[number]).some((each) => fits[each]))) : null;
     choose();
   }
 
