@@ -97,9 +97,9 @@ def show(
     listed = flips or disagreements or unscored or worst is not None
     alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
     if alone and not _is_saved(file):
-        from evenhand.data.rows import read_file  # noqa: PLC0415 - seconds of import
+        from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
 
-        say(FileContents(file, read_file(Path(file))))
+        say(FileContents(file, read_rows(Path(file))))
         return 0
     results = opened(file)
     if listed and (row is not None or checks is not None):

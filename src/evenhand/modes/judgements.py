@@ -29,13 +29,6 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.differences import (
-    best_system,
-    differences_tables,
-    reported_differences,
-    scored_rows,
-    system_differences,
-)
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, format_range, format_share
 from evenhand.question import Question
@@ -78,11 +71,16 @@ from evenhand.scoring import (
     NOT_REDRAWN,
     ReplyMeasures,
     ScoreSummary,
+    best_system,
     bounded_mean,
+    differences_tables,
     means_if_unscored,
     readings_note,
     reply_measures,
+    reported_differences,
+    scored_rows,
     summarize,
+    system_differences,
 )
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
