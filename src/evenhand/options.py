@@ -330,7 +330,7 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
     journal: str | Path | None = option("default", '``"default"``, the path of a journal file, or None for no journal.')
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_run(self) -> Self:
         if self.scoring == "expected" and self.stop_early:
             raise InvalidInputError(
                 f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"

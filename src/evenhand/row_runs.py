@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -31,7 +30,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain import context_mapping
 from evenhand.data.responses import Layout, Prompt, read_responses
-from evenhand.data.rows import Row, read_file, read_rows, row_ids
+from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -310,7 +309,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
     changes: dict[str, Any] = {"auto_na_option": rubric if options.auto_na_option is None else options.auto_na_option}
     if options.examples is not None:
         given = options.examples
-        changes["examples"] = tuple(read_file(given) if isinstance(given, str | Path) else read_rows(given))
+        changes["examples"] = tuple(read_rows(given))
     if options.length_penalty is not None:
         changes["length_penalty"] = length_penalty_of(options.length_penalty)
     if options.shuffle_options is not None:

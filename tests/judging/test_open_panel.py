@@ -14,8 +14,6 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
-from evenhand.judging import loop
-from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import InterruptedJudgingError, open_panel
 from evenhand.options import Grid
 from tests.support.judges import ScriptedJudge, chooses, http_judge
