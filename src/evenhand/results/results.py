@@ -179,15 +179,12 @@ class Results(PrintedTables):
         """
         abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
         found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        if self.labelled_by == ("first", "second"):
-            found.check_lengths(abouts)
-        else:
-            found.check_prompts(
-                (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-                for cell in self.cells()
-                for sent in [vote.prompts for vote in cell.votes[:1]]
-                if sent
-            )
+        found.check_prompts(
+            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+            for cell in self.cells()
+            for sent in [vote.prompts for vote in cell.votes[:1]]
+            if sent
+        )
         return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
