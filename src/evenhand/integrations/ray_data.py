@@ -31,8 +31,7 @@ from evenhand.data.rows import RowBatch, check_types, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
-from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of, this_host
-from evenhand.engines.journal_tools import export_lines, import_lines
+from evenhand.engines.journal import SELECT_REPLY, Journal, export_lines, import_lines, reply_of, this_host
 from evenhand.engines.names import as_list, engine_of, with_model
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.files import is_opened
@@ -273,7 +272,7 @@ def _batches(data: Any, split: str | None) -> Iterator[RowBatch]:  # noqa: ANN40
     first = 0
     for table in data.iter_batches(batch_size=1024, batch_format="pyarrow"):
         check_types(table.schema, "the data set")
-        yield RowBatch(table.to_pylist(), [(0, "the data set", first)])
+        yield RowBatch(table.to_pylist(), "the data set", first)
         first += len(table)
 
 

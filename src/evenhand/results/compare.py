@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from evenhand.errors import InvalidInputError
+from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
-from evenhand.results.measures import Column, Measure, Reported, measure, measures_table, or_missing
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import Column, Measure, QuestionName, Reported, measure, measures_table, or_missing
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.vote_columns import Cell
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
-from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
+from evenhand.statistics.paired_differences import name_of_tests, over_one_family, paired_differences
+
+if TYPE_CHECKING:
+    from evenhand.results.results import Results
 
 MOST_CHANGES: Final = 10
 """The number of changed verdicts that are printed."""
 
-MCNEMAR: Final = "McNemar's exact test"
+CONFOUNDED: Final = (
+    "Both what was judged and how it was judged differ, so that a difference of the scores may come from either: judge "
+    "the same responses with both."
+)
 
 Row = Mapping[str, Any]
-Ranges = Callable[[Mapping[str, str]], tuple[float, float] | None]
+
+
+class ConfoundedComparisonWarning(EvenhandWarning):
+    """Two results are compared that differ both in what was judged and in how, so that neither explains the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +44,8 @@ class GroupDifference:
     Attributes:
         difference: The mean of (the other's score - this one's) over the rows on which both have a score.
         p_value: The p-value of the test that it is 0, corrected by Holm over all groups.
-        test: Its name: McNemar's exact test if both results have one of two scores on every row, and no rows
-            belong together; else the sign-flip test, over rows or clusters; or bets, which hold at any time.
+        test: Its name: the sign-flip test (McNemar's exact one for scores of 0 and 1), over rows or clusters; the
+            paired t test; or bets, which hold at any time.
         higher: Rows on which the other's score is higher; with ``lower`` McNemar's discordant pairs.
         lower: Rows on which it is lower.
         same: The share of the rows on which both selected something that have the same selection.
@@ -64,23 +76,15 @@ class VerdictChange:
     Attributes:
         row: The id of the row, or else its index as a text.
         about: The rest of the question's name, such as system and criterion.
-        before: The label that the first result selected, or the system that it prefers.
-        after: The label or system of the second result.
-        score_before: The score of the first result; None if a label has no value.
-        score_after: The score of the second result.
-        name_before: The name of the verdict in the first (``results[name]`` shows it whole).
-        name_after: The name of the verdict in the second.
+        before: The question and verdict of the first result (``results[before.name]`` shows it whole).
+        after: Those of the second result.
         size: The change of the score, as a share of its range; None if there is no score.
     """
 
     row: str
     about: Mapping[str, str]
-    before: str
-    after: str
-    score_before: float | None
-    score_after: float | None
-    name_before: str
-    name_after: str
+    before: QuestionAsked
+    after: QuestionAsked
     size: float | None
 
 
@@ -165,8 +169,8 @@ class RunComparison(PrintedTables):
             (
                 each.row,
                 *each.about.values(),
-                f"{each.before} → {each.after}",
-                *(format_number(score) for score in (each.score_before, each.score_after)),
+                f"{each.before.selected} → {each.after.selected}",
+                *(format_number(score) for score in (each.before.score, each.after.score)),
             )
             for each in shown
         )
@@ -200,80 +204,116 @@ def groups_table(
         Column("in one only", "n_unmatched"),
     )
     tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
-    made = dict.fromkeys(found.test for found in tested) or {name_of_tests([]): None}
+    made = dict.fromkeys(found.test for found in tested) or [name_of_tests([])]
     how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
     note = f"{how}{format_count(len(tested), 'comparison')})."
     return measures_table(title, by, groups, columns, (note, *notes), kind=kind)
 
 
-def compare(
+def compare(one: Results, other: Results) -> RunComparison:
+    """Compare two results on the same rows: see :meth:`~evenhand.results.results.Results.compare`."""
+    if other.analyse is not one.analyse or one.analyse.compared is None:
+        raise InvalidInputError(
+            f"results that hold {one.analysis.holds} cannot be compared with those that hold {other.analysis.holds}: "
+            "give two of one kind, with scores of rows"
+        )
+    place, by = one.places_of(other), one.analyse.rows_by or one.analysis.names
+    clusters = {place[row]: cluster for row, cluster in other.clusters().items()} | one.clusters()
+
+    def level_over(rows: Iterable[int]) -> IntervalLevel:
+        return one.analysis.level_over([clusters.get(row) for row in rows])
+
+    def range_of(group: Mapping[str, str]) -> tuple[float, float]:
+        return _range_of([one, other], group)
+
+    def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "instance": place[row["instance"]]} for row in rows]
+
+    how: Any = {"level_over": level_over, "range_of": range_of}
+    found = compare_rows(list(one.records()), placed(other.records()), by, one.analyse.compared, **how)
+    items = list(one.analysis.items()), placed(other.analysis.items())
+    by_item = ("instance", "system", "item"), ("score", "selected")
+    before, after = _questions(one, {row: row for row in place.values()}), _questions(other, place)
+    changes = []
+    for name in [name for name in before if name in after]:
+        (first, width), (second, _) = before[name], after[name]
+        size = None if first.score is None or second.score is None else abs(second.score - first.score) / width
+        about = dict(zip(one.analysis.labelled_by, name[1:], strict=True))
+        if first.selected != second.selected:
+            changes.append(VerdictChange(one.analysis.row_name(name[0]), about, first, second, size))
+    notes, changed = _notes(one, other, place)
+    return RunComparison(
+        by=tuple(name for name in by if name != "instance"),
+        groups=found,
+        level=float(level_over(())),
+        notes=notes,
+        items=compare_rows(*items, *by_item, **how) if all(items) else {},
+        changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
+        n_questions=len(before.keys() & after.keys()),
+        changed=changed,
+    )
+
+
+def compare_rows(
     one: Sequence[Row],
     other: Sequence[Row],
-    *,
     by: Sequence[str],
     columns: tuple[str, str],
-    clusters: Mapping[int, str],
-    level_over: Callable[[Sequence[str | None]], IntervalLevel],
-    units: tuple[Ranges, Ranges],
-    ranges: tuple[Ranges, Ranges],
-) -> RunComparison:
-    """Compare two results row by row.
+    *,
+    level_over: Callable[[Iterable[int]], IntervalLevel],
+    range_of: Callable[[Mapping[str, str]], tuple[float, float]],
+) -> dict[tuple[str, ...], GroupDifference]:
+    """Return the values of the columns that name a group -> the difference of its scores.
 
     Args:
         one: The rows of the first.
         other: The rows of the second, with the same index for the same row.
         by: The columns that name a row; those other than ``instance`` name its group.
         columns: The names of the columns with the score and the selection.
-        clusters: Instance -> its cluster; empty if rows are independent.
-        level_over: The clusters of rows -> the level of intervals over these.
-        units: For each of the two results: the columns that name a group -> the units of its scores.
-        ranges: The same, with the least and the greatest score.
+        level_over: Indices of rows -> the level of intervals over these.
+        range_of: The columns that name a group -> the least and the greatest of its scores.
 
     Raises:
-        InvalidInputError: If their rows have no scores or none in common, or scores of one group in different units.
+        InvalidInputError: If the rows have no scores or none in common, or scores of one group in different units.
     """
-    for rows in (one, other):
-        lacking = [name for name in columns if name not in rows[0]]
-        if lacking:
-            raise InvalidInputError(
-                f"the rows of a result have no {lacking[0]!r}, by which two results are compared; they have "
-                f"{list(rows[0])!r}: compare these by to_pandas()"
-            )
-    groups = tuple(name for name in by if name != "instance")
+    score, selection = columns
+    if score not in one[0] or score not in other[0]:
+        raise InvalidInputError(
+            f"the rows of a result have no {score!r}, by which two results are compared; they have {list(one[0])!r}: "
+            "compare these by to_pandas()"
+        )
     first, second = ({tuple(row[name] for name in by): row for row in rows} for rows in (one, other))
     if not first.keys() & second.keys():
         raise InvalidInputError(
             f"the two results have no row in common by {list(by)!r}: the first is named as {next(iter(first))!r}, the "
             f"second as {next(iter(second))!r}"
         )
-    keys: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     for key in dict.fromkeys([*first, *second]):
-        named = tuple(str(value) for name, value in zip(by, key, strict=True) if name in groups)
-        keys.setdefault(named, []).append(key)
-    score, selection = columns
+        named = tuple(str(value) for name, value in zip(by, key, strict=True) if name != "instance")
+        groups.setdefault(named, []).append(key)
     parts, pairs = [], []
-    for named, own in keys.items():
-        held = [key for key in own if key in first and key in second]
-        level = level_over([clusters.get(first[key]["instance"]) for key in held])
-        given = [[row[score] for row in (second[key], first[key])] for key in held]
-        values = np.array(given, dtype=float).reshape(len(held), 2)  # of the other and of this one
-        low, high = _bounds(groups, named, units, ranges)
-        scored = values[~np.isnan(values)].tolist()
-        bounds = min([low, *scored]), max([high, *scored])  # a mode of one's own may score anything
+    for named, own in groups.items():
+        both = [(second[key], first[key]) for key in own if key in first and key in second]
+        level = level_over([row["instance"] for _, row in both])
+        values = np.array([[row[score] for row in pair] for pair in both], dtype=float).reshape(len(both), 2)
+        low, high = range_of(dict(zip((name for name in by if name != "instance"), named, strict=True)))
+        bounds = float(np.nanmin([low, *values.ravel()])), float(np.nanmax([high, *values.ravel()]))
         one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # two missing scores are not a change
         least, most = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
         pairs.append(paired_differences(values, low=least, high=most, level=level, bounds=bounds)[0])
-        parts.append((named, len(own) - len(held), held, level, values, bounds))
+        parts.append((named, len(own) - len(both), both, level, values, bounds))
     found = {}
-    for pair, (named, unmatched, held, level, values, bounds) in zip(over_one_family(pairs), parts, strict=True):
-        both = [(first[key][selection], second[key][selection]) for key in held]
-        equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
+    for pair, (named, unmatched, both, level, values, bounds) in zip(over_one_family(pairs), parts, strict=True):
+        selected = [(a[selection], b[selection]) for a, b in both]
+        equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in selected]
         (same,) = mean_intervals(equal, level=level)
         moved = values[:, 0] - values[:, 1]
+        over = "" if level.n_clusters is None else " over clusters"
         found[named] = GroupDifference(
             difference=or_missing(pair.difference, "no row has both scores"),
             p_value=or_missing(pair.p_value, "no row has both scores"),
-            test=_test(pair, values, level),
+            test="" if pair.test is None else name_of_tests([pair.test]) + over,
             higher=int((moved > 0).sum()),
             lower=int((moved < 0).sum()),
             same=or_missing(same, "no row has both selections"),
@@ -283,31 +323,61 @@ def compare(
             bounds=pair.unscored_bounds,
             score_range=bounds,
         )
-    return RunComparison(groups, found, float(level_over(())))
+    return found
 
 
-def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> str:
-    """Return the name of the test of a group."""
-    if pair.test is None:
-        return ""
-    both = values[~np.isnan(values).any(axis=1)]
-    if pair.test.method == "exact" and level.n_clusters is None and len(np.unique(both)) <= 2:
-        return MCNEMAR
-    name = name_of_tests([pair.test])
-    return name if level.n_clusters is None or pair.test.method == "betting" else f"{name} over clusters"
-
-
-def _bounds(
-    groups: Sequence[str], named: Sequence[str], units: tuple[Ranges, Ranges], ranges: tuple[Ranges, Ranges]
-) -> tuple[float, float]:
+def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[float, float]:
     """Return the range of the scores of a group in either result, both in the same units."""
-    about = dict(zip(groups, named, strict=True))
-    found = [known for known in (each(about) for each in units) if known is not None]
-    if len(set(found)) > 1:
-        (low, high), (other_low, other_high) = found
+    units = [found for each in results if (found := each.analysis.units(group)) is not None]
+    if len(set(units)) > 1:
+        (low, high), (other_low, other_high) = units
         raise InvalidInputError(
-            f"the scores of {'/'.join(named)!r} go from {low:g} to {high:g} in the first result and from {other_low:g} "
-            f"to {other_high:g} in the second: give the options the same values, or compare what was judged apart"
+            f"the scores of {'/'.join(group.values())!r} go from {low:g} to {high:g} in the first result and from "
+            f"{other_low:g} to {other_high:g} in the second: give the options the same values, or compare what was "
+            "judged apart"
         )
-    limits = [known for known in (each(about) for each in ranges) if known is not None] or [(0.0, 1.0)]
+    limits = [found for each in results if (found := each.analysis.score_range(group)) is not None] or [(0.0, 1.0)]
     return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _questions(results: Results, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+    """Name of a question, its row by its place in the first result -> what was asked, the width of its scores."""
+    found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
+    for cell, asked in results.cells_with_questions():
+        if asked.selected is not None and cell.about["instance"] in place:
+            low, high = (0.0, 1.0) if asked.compares else results.analysis.criterion_of(cell).score_range
+            row, *names = results.analysis.question_name(cell)
+            found[place[row], *names] = (asked, high - low)
+    return found
+
+
+def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return notes on how both were made, on the rows that both hold; and what changed, in short.
+
+    If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
+    """
+    own, others = (
+        [each.analysis.question_name(Cell(dict(about), ())) for about in each.abouts()] for each in (one, other)
+    )
+    named = set(own)
+    shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
+    first, second = one.fingerprint, other.fingerprint
+    changed = first.changes(second)
+    shown = [(first.shown_of(here, names), second.shown_of(there, names)) for here, there, names in shared]
+    known = [(a, b) for a, b in shown if a is not None and b is not None]
+    new = sum(a != b for a, b in known)
+    of = f"{format_count(new)} of {format_count(len(shared), 'row')}"
+    notes = []
+    if any(here != there for here, there, _ in shared):
+        notes.append("Rows are joined by their ids: they do not stand in the same places.")
+    if changed:
+        notes.append(f"Not made the same way: {'; '.join(changed)}.")
+    if new:
+        notes.append(f"On {of} the judges were shown something else.")
+    if new and changed:
+        notes.append(CONFOUNDED)
+        warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
+    if not new and not changed and known and first.judge and second.judge:
+        notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
+    notes += dict.fromkeys((*one.analysis.outcome_notes, *other.analysis.outcome_notes))
+    return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

@@ -6,7 +6,6 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -21,10 +20,10 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
-from evenhand.results.compare import RunComparison, VerdictChange, compare
+from evenhand.results.compare import RunComparison, compare
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
-from evenhand.results.made_by import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
-from evenhand.results.measures import Measure, QuestionName, plain, unscored_findings
+from evenhand.results.made_by import Fingerprint
+from evenhand.results.measures import Measure, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
@@ -164,7 +163,7 @@ class Results(PrintedTables):
         """
         texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
-        for cell, asked in self._cells_with_questions():
+        for cell, asked in self.cells_with_questions():
             named = self.analysis.row_name(cell.about["instance"])
             if row in {None, named}:
                 shown = None
@@ -180,15 +179,12 @@ class Results(PrintedTables):
         """
         abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
         found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        if self.labelled_by == ("first", "second"):
-            found.check_lengths(abouts)
-        else:
-            found.check_prompts(
-                (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-                for cell in self.cells()
-                for sent in [vote.prompts for vote in cell.votes[:1]]
-                if sent
-            )
+        found.check_prompts(
+            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+            for cell in self.cells()
+            for sent in [vote.prompts for vote in cell.votes[:1]]
+            if sent
+        )
         return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
@@ -235,7 +231,8 @@ class Results(PrintedTables):
             raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
         return RowView(str(row), found)
 
-    def _cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
+    def cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
+        """Give each cell with its question and verdict."""
         for part in self.analysis.parts():
             yield from zip(part.stored.cells(), part.asked(), strict=True)
 
@@ -427,7 +424,7 @@ class Results(PrintedTables):
 
         Returns:
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
-            paired interval, a test (McNemar's exact one of two-valued scores, else by flipping signs), p-values
+            paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
             corrected by Holm over all groups (:func:`~evenhand.statistics.paired_differences`), and how often both
             select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
             when the two were made.
@@ -437,50 +434,7 @@ class Results(PrintedTables):
         """
         if not isinstance(other, Results):
             raise InvalidInputError(f"other is {other!r}; give another result, or evenhand.open(path)")
-        if other.analyse is not self.analyse or self.analyse.compared is None:
-            raise InvalidInputError(
-                f"results that hold {self.analysis.holds} cannot be compared with those that hold "
-                f"{other.analysis.holds}: give two of one kind, with scores of rows"
-            )
-        place = self.places_of(other)
-        clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
-        how: dict[str, Any] = {
-            "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
-            "level_over": self.analysis.level_over,
-            "units": (self.analysis.units, other.analysis.units),
-            "ranges": (self.analysis.score_range, other.analysis.score_range),
-        }
-        others, other_items = (
-            [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
-            for rows in (other.records(), other.analysis.items())
-        )
-        by = self.analyse.rows_by or self.analysis.names
-        found = compare(list(self.records()), others, by=by, columns=self.analyse.compared, **how)
-        items = list(self.analysis.items())
-        if items and other_items:
-            named: dict[str, Any] = {"by": ("instance", "system", "item"), "columns": ("score", "selected")}
-            found = replace(found, items=compare(items, other_items, **named, **how).groups)
-        before = self._questions_by_name({row: row for row in place.values()})
-        after = other._questions_by_name(place)
-        pairs = [(name, *before[name], after[name][0]) for name in before if name in after]
-        changes = [
-            VerdictChange(
-                row=self.analysis.row_name(name[0]),
-                about=dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
-                before=str(one.selected),
-                after=str(two.selected),
-                score_before=one.score,
-                score_after=two.score,
-                name_before=one.name,
-                name_after=two.name,
-                size=None if one.score is None or two.score is None else abs(two.score - one.score) / width,
-            )
-            for name, one, width, two in pairs
-            if one.selected != two.selected
-        ]
-        changes.sort(key=lambda change: -(change.size or 0.0))
-        notes, changed = self._notes_on(other, place)
-        return replace(found, notes=notes, changed=changed, changes=tuple(changes), n_questions=len(pairs))
+        return compare(self, other)
 
     def places_of(self, other: Results) -> dict[int, int]:
         """Return row of another result -> the row here that has its id, or else a number that no row here has.
@@ -500,32 +454,6 @@ class Results(PrintedTables):
                 f"{next(iter(others.values()))!r}, and rows are joined by their ids"
             )
         return {row: known.get(name, max(own) + 1 + row) for row, name in others.items()}
-
-    def _questions_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
-        """Name of a question, its row by a place in another result -> what was asked, the width of its scores."""
-        found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
-        for cell, asked in self._cells_with_questions():
-            if asked.selected is not None and cell.about["instance"] in place:
-                low, high = (0.0, 1.0) if asked.compares else self.analysis.criterion_of(cell).score_range
-                row, *names = self.analysis.question_name(cell)
-                found[place[row], *names] = (asked, high - low)
-        return found
-
-    def _notes_on(self, other: Results, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return notes on how both were made, on the rows that both hold; and what changed, in short.
-
-        If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
-        """
-        named = {self.analysis.question_name(Cell(dict(about), ())) for about in self.abouts()}
-        others = (other.analysis.question_name(Cell(dict(about), ())) for about in other.abouts())
-        shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
-        notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared)
-        if notes and notes[-1].startswith(CONFOUNDED):
-            warnings.warn(notes[-1], ConfoundedComparisonWarning, stacklevel=3)
-        moved = any(one != two for one, two, _ in shared)
-        joined = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
-        outcome_notes = dict.fromkeys((*self.analysis.outcome_notes, *other.analysis.outcome_notes))
-        return (*joined, *notes, *outcome_notes), changed
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row per entry, without the votes; for checklists with one row per item."""
