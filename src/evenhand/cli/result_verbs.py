@@ -72,7 +72,7 @@ class FileContents(PrintedTables):
 
 
 def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import PART, header_if_saved  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
     place = expanded(file)
     return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
@@ -219,7 +219,7 @@ def export(
             of one column are alternatives, several columns must all hold.
         out: The file; parquet needs one, others are printed.
     """
-    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - seconds of import
+    from evenhand.data.plain import as_json, as_plain  # noqa: PLC0415 - seconds of import
 
     place = check_out(out, [file])
     results = _filtered(opened(file), where)
@@ -229,7 +229,7 @@ def export(
         made = {"markdown": results.to_markdown, "latex": results.to_latex, "html": lambda: results.to_page("evenhand")}
         text = made[form]()
     else:
-        rows = [plain(dict(record)) for record in results.records()]
+        rows = [as_plain(dict(record)) for record in results.records()]
         if form == "parquet":
             import pyarrow as pa  # noqa: PLC0415 - as above
             import pyarrow.parquet  # noqa: PLC0415 - as above
