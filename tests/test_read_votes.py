@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
-from evenhand.data.rows import read_file
+from evenhand.data.rows import read_rows
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
@@ -200,7 +200,7 @@ def test_the_published_winrates_of_mt_bench_judges_recompute():
             if row["bench"] == "MTBench"
         }
     by_judge = defaultdict(list)
-    for row in read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz")):
+    for row in read_rows(shared_path("data/posbias_mtbench_raw.jsonl.gz")):
         by_judge[row["judge"]].append({**row, "said": "tie" if row["parsed"] == "C" else row["parsed"]})
     how = {"votes": "said", "first_field": "a", "second_field": "b", "id_field": "q", "cluster_field": False}
     base, compared = "vicuna-13b-v1.3", 0
@@ -228,7 +228,7 @@ def test_the_published_alignment_of_the_agent_judge_recomputes():
             "a": each["agent_judge"],
             "h": each["human"],
         }
-        for row in read_file(shared_path("data/devai_checklist.jsonl.gz"))
+        for row in read_rows(shared_path("data/devai_checklist.jsonl.gz"))
         for each in row["requirements"]
     ]
     hits = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from evenhand import raters, row_runs
 from evenhand.data.rows import KINDS, row_batches, rows_known
 from evenhand.errors import InvalidInputError
-from evenhand.modes.analyses import ANALYSES
+from evenhand.modes.any_mode import ANALYSES
 from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,

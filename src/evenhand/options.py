@@ -167,16 +167,9 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _is_path(path: str | Path) -> str | Path:
-    if not str(path).strip() or "\0" in str(path):
-        raise ValueError("a path")
-    return path
-
-
 Column = Annotated[str, Field(min_length=1)]
 Columns = Column | Annotated[tuple[str, ...], AfterValidator(_each_once)]
 """The name of a column, or several, each once."""
-Place = Annotated[str | Path, AfterValidator(_is_path)]
 
 
 class Seeded(Options):
@@ -334,32 +327,30 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
         "column ``data_classification_policy`` of a row.",
     )
     judge_weights: tuple[float, ...] | None = option(None, "One positive weight per judge, in the order of the panel.")
-    journal: Place | None = option("default", '``"default"``, the path of a journal file, or None for no journal.')
+    journal: str | Path | None = option("default", '``"default"``, the path of a journal file, or None for no journal.')
 
     @model_validator(mode="after")
-    def _names_a_file(self) -> Self:
-        try:
-            folder = self.journal not in {None, "default"} and expanded(str(self.journal)).is_dir()
-        except OSError as error:
-            why = f"which names no file ({error.strerror})"
-            raise InvalidInputError(f"journal is {str(self.journal)!r}, {why}") from error
-        if folder:
-            raise InvalidInputError(f"journal is {str(self.journal)!r}, which is a folder; name a file in it")
-        return self
-
-    @model_validator(mode="after")
-    def _takes_all_draws(self) -> Self:
+    def _check_run(self) -> Self:
         if self.scoring == "expected" and self.stop_early:
             raise InvalidInputError(
                 f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"
             )
+        if self.journal not in {None, "default"}:
+            try:
+                usable = "\0" not in str(self.journal) and not expanded(str(self.journal)).is_dir()
+            except OSError:  # a text that is too long for a name
+                usable = False
+            if not usable:
+                raise InvalidInputError(
+                    f"journal is {str(self.journal)!r}, which is not the path of a file; name a file"
+                )
         return self
 
 
 class StreamOptions(Options):
     """How a data set is judged part by part, to save memory."""
 
-    stream_to: Place | None = option(
+    stream_to: str | Path | None = option(
         None,
         "A folder: rows are read and judged block by block, and written there as parts (.parquet). The same run again "
         "continues after the parts that exist.",

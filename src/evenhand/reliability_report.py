@@ -33,8 +33,7 @@ from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
-from evenhand.modes.grade_scores import GradedInstance, Grading, UnrelatedEffect
-from evenhand.numbers import format_estimate, format_level
+from evenhand.modes.grade_scores import GradedInstance, GradedRun, grading_tables
 from evenhand.options import (
     GradeScoresArguments,
     JudgeArguments,
@@ -48,42 +47,19 @@ from evenhand.options import (
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Column, Remark, UnscoredCounts, measures_table
+from evenhand.results.measures import Remark, UnscoredCounts
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import VoteColumns
 from evenhand.row_runs import assess, compare_systems, measure_grade_scores
-from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 REPORT_SUFFIXES = (".json", ".md", ".html")
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceReliability:
-    """One judge, asked in one way for the best of the candidates in all their rotations.
-
-    Attributes:
-        criterion: The criterion of the best candidate.
-        prompt: The prompt's name.
-        grading: The Grade Score and what it rests on, without the single instances.
-        unrelated: What a candidate of another instance changes; None if there was none among the candidates.
-    """
-
-    criterion: str
-    prompt: str
-    grading: Grading
-    unrelated: UnrelatedEffect | None = None
-
-    @property
-    def judge_id(self) -> str:
-        """The id of the judge."""
-        return self.grading.judge_id
 
 
 @dataclass(frozen=True)
@@ -100,7 +76,7 @@ class ReliabilityReport(PrintedTables):
     """
 
     results: tuple[CriterionReliability, ...]
-    choices: tuple[ChoiceReliability, ...]
+    choices: tuple[GradedRun, ...]
     agreements: tuple[JudgesAgreement, ...]
     parameters: Mapping[str, Any]
     unscored_counts: UnscoredCounts
@@ -143,7 +119,8 @@ class ReliabilityReport(PrintedTables):
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
             chosen = [each for each in self.choices if each.criterion == criterion]
-            tables += [_choices_table(chosen)] if chosen else []
+            title = f"The best of several on {criterion!r}, asked in all rotations"
+            tables += grading_tables(title, chosen, level=self.parameters["level"]) if chosen else ()
         level = self.parameters["level"]
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
@@ -276,7 +253,7 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         if not is_missing(response := field_of(row, field, number, "response_fields"))
     }
     questions: list[Questions] = []
-    choices: list[ChoiceReliability] = []
+    choices: list[GradedRun] = []
     graded: list[GradedInstance] = []
     cast: list[Vote] = []
     for function, arguments in runs:
@@ -288,9 +265,7 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
             questions += questions_of(table, rules, lengths)
             continue
         graded += table.instances
-        for (judge_id, prompt, unrelated), grading in table.gradings.items():
-            effect = table.unrelated_effects[judge_id, prompt] if unrelated else None
-            choices.append(ChoiceReliability(table.criterion.name, prompt, replace(grading, instances=()), effect))
+        choices += [replace(run, grading=replace(run.grading, instances=())) for run in table.runs]
     spent = Spending.of(cast, dict(options))
     parameters |= {} if spent is None else {"spending": asdict(spent)}
     return _reported(questions, choices, parameters, options, graded)
@@ -380,7 +355,7 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
 
 def _reported(
     questions: Sequence[Questions],
-    choices: Sequence[ChoiceReliability],
+    choices: Sequence[GradedRun],
     parameters: Mapping[str, Any],
     options: RunOptions,
     graded: Sequence[GradedInstance] = (),
@@ -438,26 +413,3 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
         return {names[0]: gold_fields}
     check_label_columns(gold_fields, names, "gold_fields")
     return dict(gold_fields or {})
-
-
-def _choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
-    """Make the table of Grade Scores of every judge and prompt on one criterion, with and without the unrelated one."""
-    several, level = len({each.judge_id for each in found}) > 1, format_level(float(found[0].grading.level))
-    rows: dict[tuple[str, ...], object] = {}
-    for each in found:
-        chosen = f"chosen {format_estimate(each.unrelated.chosen, share=True)}" if each.unrelated else "no"
-        rows[(*([each.judge_id] if several else []), each.prompt, chosen)] = each
-    columns = [
-        Column("LLM score", "grading.llm_score", limits=False),
-        Column("choice score", "grading.choice_score", limits=False),
-        Column(f"Grade Score [{level}]", "grading.grade_score"),
-        Column("random judge", "grading.chance"),
-        Column(f"corrected [{level}]", "grading.chance_corrected"),
-        Column("answered", "grading.answered", limits=False),
-        Column("n", "grading.num_scored"),
-        Column(f"corrected, change by it [{level}]", "unrelated.corrected_difference", optional=True),
-    ]
-    notes = [GRADED_ON_OTHERS] if any(each.grading.unanswered for each in found) else []
-    title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
-    labels = (*(["judge"] if several else []), "prompt", "unrelated")
-    return measures_table(title, labels, rows, columns, notes, kind="choices")

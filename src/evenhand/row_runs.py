@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -31,7 +30,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain import context_mapping
 from evenhand.data.responses import Layout, Prompt, read_responses
-from evenhand.data.rows import Row, read_file, read_rows, row_ids
+from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -40,7 +39,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
-from evenhand.modes.analyses import ANALYSES
+from evenhand.modes.any_mode import ANALYSES, find_mode
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import check_reduction
@@ -50,7 +49,6 @@ from evenhand.modes.grade_scores import (
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
-from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
@@ -311,7 +309,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
     changes: dict[str, Any] = {"auto_na_option": rubric if options.auto_na_option is None else options.auto_na_option}
     if options.examples is not None:
         given = options.examples
-        changes["examples"] = tuple(read_file(given) if isinstance(given, str | Path) else read_rows(given))
+        changes["examples"] = tuple(read_rows(given))
     if options.length_penalty is not None:
         changes["length_penalty"] = length_penalty_of(options.length_penalty)
     if options.shuffle_options is not None:

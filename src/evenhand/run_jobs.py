@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
 from evenhand.data.fields import name_of
-from evenhand.data.rows import read_file, read_log, read_rows, row_batches, rows_known
+from evenhand.data.rows import read_log, read_rows, row_batches, rows_known
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
@@ -164,7 +164,7 @@ def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
     if _is_demo(job.data):
         return load_rows()
     split = getattr(job, "split", None)
-    rows = read_file(job.data, split) if isinstance(job.data, str) else read_rows(job.data, split)
+    rows = read_rows(job.data, split)
     return read_log(rows) if getattr(job, "log", False) else rows
 
 

@@ -14,7 +14,7 @@ import evenhand
 from evenhand import files
 from evenhand.cli import main
 from evenhand.data import plain
-from evenhand.data.rows import read_file
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.reliability_report import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
@@ -23,7 +23,7 @@ READERS = {
     "criterion": evenhand.load,
     "rubric": load_rubric,
     "checklist": load_checklist,
-    "rows": read_file,
+    "rows": read_rows,
     "result": evenhand.open,
     "report": ReliabilityReport.load,
 }
@@ -92,7 +92,7 @@ def test_a_document_that_grows_nests_or_counts_without_end_is_one_message(bomb, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"a": ' + "9" * 5000 + "}", "holds a number that cannot be read"),
+        ('{"a": ' + "9" * 5000 + "}", "holds a number or a truth value that cannot be read"),
         ('{"a": 1e400}', "too large"),
         ("[" * 100_000, "is nested too deeply"),
         ('{"a": ' * 100_000, "is nested too deeply"),
@@ -101,18 +101,18 @@ def test_a_document_that_grows_nests_or_counts_without_end_is_one_message(bomb, 
 def test_a_row_with_a_number_or_a_depth_that_cannot_be_read_is_one_message_that_names_the_line(text, said, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text(LINES + text + "\n")
-    message = refusal(read_file, path)
+    message = refusal(read_rows, path)
     assert said in message
     assert "line 3" in message
     whole = tmp_path / "rows.json"
     whole.write_text(f"[{text}]")
-    assert said in refusal(read_file, whole)
+    assert said in refusal(read_rows, whole)
 
 
 def test_cells_of_any_length_are_read_from_csv(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('answer\n"' + "long " * 200_000 + '"\n')
-    assert len(read_file(path)[0]["answer"]) == 1_000_000
+    assert len(read_rows(path)[0]["answer"]) == 1_000_000
 
 
 def test_what_grows_beyond_what_data_do_is_not_decompressed(tmp_path, monkeypatch):
@@ -120,25 +120,25 @@ def test_what_grows_beyond_what_data_do_is_not_decompressed(tmp_path, monkeypatc
     row = json.dumps({"answer": "a" * 4096}) + "\n"
     packed = tmp_path / "rows.jsonl.gz"
     packed.write_bytes(gzip.compress(row.encode() * 1000))
-    assert "times their size" in refusal(read_file, packed)
+    assert "times their size" in refusal(read_rows, packed)
     archive = tmp_path / "log.eval"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", '{"eval": {}, "status": "success", "version": 2}')
         file.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "input": "a" * 4_000_000}))
-    assert "times their size" in refusal(read_file, archive)
+    assert "times their size" in refusal(read_rows, archive)
     table = tmp_path / "rows.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"answer": ["a" * 4096] * 5000}), table)
-    assert "times their size" in refusal(read_file, table)
+    assert "times their size" in refusal(read_rows, table)
     pyarrow.parquet.write_table(pyarrow.table({"answer": [None] * 100_000}), table)
-    assert "times their size" in refusal(read_file, table)
+    assert "times their size" in refusal(read_rows, table)
 
 
 def test_a_gzip_file_of_two_parts_is_read_whole(tmp_path):
     packed, half = tmp_path / "rows.jsonl.gz", len(LINES) // 2
     packed.write_bytes(gzip.compress(LINES[:half].encode()) + gzip.compress(LINES[half:].encode()))
-    assert read_file(packed) == ROWS
+    assert read_rows(packed) == ROWS
     packed.write_bytes(packed.read_bytes()[:-9])
-    assert "is not a whole gzip file" in refusal(read_file, packed)
+    assert "is not a whole gzip file" in refusal(read_rows, packed)
 
 
 @LINUX
@@ -152,7 +152,7 @@ def test_rows_come_through_a_pipe_of_the_shell(content):
     os.write(into, content)
     os.close(into)
     try:
-        assert read_file(f"/dev/fd/{out}") == ROWS
+        assert read_rows(f"/dev/fd/{out}") == ROWS
     finally:
         os.close(out)
 

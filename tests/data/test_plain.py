@@ -46,7 +46,7 @@ def test_yaml_is_read_as_it_was_written(written, data):
         (parse_yaml, "a: 1\n---\nb: 2", "found another document"),
         (parse_yaml, "[a]: 1", "(line 1: a field's name is a text)"),
         (parse_yaml, "a: !!python/object/apply:os.system [ls]", "python/object/apply:os.system' is not read"),
-        (parse_yaml, "\x00", "is not YAML (unacceptable character #x0000"),
+        (parse_yaml, "\x00", "is not valid YAML (unacceptable character #x0000"),
         (parse_yaml, "a: !!int b", "holds a number or a truth value that cannot be read"),
     ],
 )

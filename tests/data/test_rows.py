@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 
-from evenhand.data.rows import read_file, read_rows
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
 
@@ -88,31 +88,31 @@ def test_the_kinds_of_file(tmp_path, dataset):
     dataset.to_parquet(str(tmp_path / "rows.parquet"))
     dataset.save_to_disk(str(tmp_path / "saved"))
     datasets.DatasetDict(test=dataset).save_to_disk(str(tmp_path / "splits"))
-    assert read_file(jsonl) == ROWS
-    assert read_file(str(jsonl)) == ROWS
-    assert read_file(csv) == [{"q": "one", "n": "1"}, {"q": "two\nlines, and a comma", "n": "2"}]
-    assert read_file(tmp_path / "rows.parquet") == ROWS
-    assert read_file(write(tmp_path / "list.json", json.dumps(ROWS, indent=1))) == ROWS
-    assert read_file(write(tmp_path / "lines.json", jsonl.read_text())) == ROWS
+    assert read_rows(jsonl) == ROWS
+    assert read_rows(str(jsonl)) == ROWS
+    assert read_rows(csv) == [{"q": "one", "n": "1"}, {"q": "two\nlines, and a comma", "n": "2"}]
+    assert read_rows(tmp_path / "rows.parquet") == ROWS
+    assert read_rows(write(tmp_path / "list.json", json.dumps(ROWS, indent=1))) == ROWS
+    assert read_rows(write(tmp_path / "lines.json", jsonl.read_text())) == ROWS
     for whole in (jsonl, csv, tmp_path / "list.json"):
         packed = tmp_path / f"{whole.name}.gz"
         packed.write_bytes(gzip.compress(whole.read_bytes()))
-        assert read_file(packed) == read_file(whole)
-    assert read_file(tmp_path / "saved") == ROWS
-    assert read_file(tmp_path / "splits", "test") == ROWS
+        assert read_rows(packed) == read_rows(whole)
+    assert read_rows(tmp_path / "saved") == ROWS
+    assert read_rows(tmp_path / "splits", "test") == ROWS
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("rows.jsonl", '{"q": 1}\n{"q": }\n', "is not JSONL at line 2: Expecting value"),
+        ("rows.jsonl", '{"q": 1}\n{"q": }\n', r"line 2 of .* is not JSON \(line 1, column 7: Expecting value\)"),
         ("rows.jsonl", '{"q": 1}\n\n[1]\n', "row 1 of .* is a list; a row is a mapping"),
         ("rows.csv", "q,n\n", "is empty"),
         ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
         ("rows.csv", 'q,n\none,"1\ntwo,2\n', "is not CSV at line 3"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
         ("rows.txt", "one", "by its ending. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
-        ("rows.json", '[{"q": 1},\n{"q": }]', "is not JSON at line 2: Expecting value"),
+        ("rows.json", '[{"q": 1},\n{"q": }]', r"is not JSON \(line 2, column 7: Expecting value\)"),
         ("rows.json", '[{"q": 1}, 2]', "row 1 of .* is a int; a row is a mapping"),
         ("rows.jsonl.gz", '{"q": 1}', "is not a whole gzip file"),
         ("rows.parquet.gz", "", "by its ending. Accepted: .*, text files with '.gz' behind it too"),
@@ -120,23 +120,23 @@ def test_the_kinds_of_file(tmp_path, dataset):
 )
 def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
     with pytest.raises(InvalidInputError, match=message):
-        read_file(write(tmp_path / name, text))
+        read_rows(write(tmp_path / name, text))
 
 
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.parquet")
     with pytest.raises(InvalidInputError, match=r"is a saved result, not a data set, which evenhand\.open reads"):
-        read_file(tmp_path / "votes.parquet")
+        read_rows(tmp_path / "votes.parquet")
 
 
 def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
     for name, text in (("t.csv", "q,naïve,q\n1,2,3\n"), ("t.jsonl", '{"a": 1}\n{"a": {"q": 1, "b": 2, "q": 1}}\n')):
         with pytest.raises(InvalidInputError, match=r"has 'q' twice, .*: rename or drop one"):
-            read_file(write(tmp_path / name, text))
+            read_rows(write(tmp_path / name, text))
     table = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["q", "q"])
     pyarrow.parquet.write_table(table, tmp_path / "twice.parquet")
     with pytest.raises(InvalidInputError, match=r"the header of .* has 'q' twice"):
-        read_file(tmp_path / "twice.parquet")
+        read_rows(tmp_path / "twice.parquet")
     for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
         with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
             aggregate_votes([{"votes": cell}], "votes")

@@ -28,9 +28,9 @@ SHELL = (
     "'--journal', journal, '--out', out, '--verbose']))"
 )
 SCRIPT = (
-    "import sys; from evenhand.data.rows import read_file; from evenhand.functions import judge; "
+    "import sys; from evenhand.data.rows import read_rows; from evenhand.functions import judge; "
     "data, address, journal, out = sys.argv[1:]; "
-    "judge(read_file(data), 'Is it fine?', address, response_fields='answer', journal=journal).save(out)"
+    "judge(read_rows(data), 'Is it fine?', address, response_fields='answer', journal=journal).save(out)"
 )
 NOT_LONG = "from evenhand.judging import loop; loop.GRACE_SECONDS = 0.3; "
 

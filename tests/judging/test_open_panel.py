@@ -14,8 +14,6 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
-from evenhand.judging import loop
-from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import InterruptedJudgingError, open_panel
 from evenhand.options import Grid
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -113,11 +111,3 @@ def test_an_interrupt_ends_every_block_and_what_was_on_its_way_is_kept(tmp_path)
             assert again.count() == server.finished == server.seen < 80
         asked = Counter(json.dumps(body["messages"]) for body in server.bodies)
         assert set(asked.values()) == {1}
-
-
-def test_replies_that_no_journal_keeps_are_held_in_part(monkeypatch):
-    """Of 3 replies held at most, the first is forgotten when the fourth comes; the others are not asked for again."""
-    monkeypatch.setattr(loop, "MOST_REPLIES", 3)
-    judge = ScriptedJudge(chooses("Mid"), concurrency=1)
-    votes_in_blocks(1, [questions(4), questions(4)[::-1]], [judge], flow=Flow(flow="verdict_only"))
-    assert [request.question.id for request in judge.requests] == ["0", "1", "2", "3", "0"]

@@ -55,7 +55,7 @@ def test_a_report_on_judges_of_another_format_is_refused(tmp_path):
     evenhand.reliability(ROWS, "Is it right?", evenhand.SimulatedEngine(), response_fields="a", **how).save(path)
     assert evenhand.ReliabilityReport.load(path)
     of_another_format(path)
-    with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 4)):
+    with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 5)):
         evenhand.ReliabilityReport.load(path)
 
 

@@ -106,7 +106,7 @@ def every_interval(factor, shift, **options):
     yield from ((each.difference, False) for each in table.differences)
     yield from ((each.corrected, True) for each in corrected.scores)
     yield from ((each.corrected, False) for each in corrected.differences)
-    yield from ((each.score, True) for each in by_kind.scores.values())
+    yield from ((each.judge, True) for each in by_kind.scores.values())
     yield from ((each.difference, False) for each in by_kind.differences.values())
 
 

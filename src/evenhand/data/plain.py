@@ -14,9 +14,10 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import BaseModel
 from ruamel.yaml import YAML
@@ -92,47 +93,34 @@ def unique_keys(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
     return found
 
 
-def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
+def parse_json(text: str, what: str, *, nan: bool = False) -> Any:  # noqa: ANN401 - as above
     """Return the data that a JSON text is.
 
+    Args:
+        text: The text.
+        what: Its name in messages.
+        nan: Accept NaN and infinite numbers, as Python writes them.
+
     Raises:
-        ArtifactError: If it is not JSON, or an object in it has a field twice.
+        ArtifactError: If it is not JSON, an object has a field twice, or a number is too large.
 
     >>> parse_json('["Is it polite?"]', "the text")
     ['Is it polite?']
     """
 
-    def refuse(constant: str) -> NoReturn:
-        raise ArtifactError(f"{what} holds {constant}, which is not valid JSON")
+    def constant(written: str) -> float:
+        if not nan:
+            raise ArtifactError(f"{what} holds {written}, which is not valid JSON")
+        return float(written)
+
+    def number(written: str) -> float:
+        if math.isinf(found := float(written)):
+            raise ArtifactError(f"{what} holds the number {briefly(written)}, which is too large")
+        return found
 
     with _errors_in_one_line(what):
-        return parse_json_value(text, what, parse_constant=refuse)
-
-
-def parse_json_value(text: str, what: str, **hooks: Any) -> Any:  # noqa: ANN401 - as above
-    """Return the value that a JSON text is, with the hooks of ``json.loads``.
-
-    Raises:
-        JSONDecodeError: If it is not JSON.
-        InvalidInputError: If an object in it has a key twice, a number is too large, or it is nested too deeply.
-    """
-    try:
-        return json.loads(
-            text, object_pairs_hook=lambda pairs: unique_keys(pairs, what), parse_float=_finite_number, **hooks
-        )
-    except (json.JSONDecodeError, InvalidInputError):
-        raise
-    except ValueError as error:
-        raise InvalidInputError(f"{what} holds a number that cannot be read: {error}") from error
-    except RecursionError as error:
-        raise InvalidInputError(f"{what} is nested too deeply to be read") from error
-
-
-def _finite_number(written: str) -> float:
-    number = float(written)
-    if math.isinf(number):
-        raise ValueError(f"the number {briefly(written)}, which is too large")
-    return number
+        pairs: Any = partial(unique_keys, what=what)
+        return json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
 
 
 def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
@@ -157,20 +145,15 @@ def _errors_in_one_line(what: str) -> Iterator[None]:
     """Raise errors of JSON and YAML as ArtifactError."""
     try:
         yield
-    except ArtifactError:
-        raise
     except InvalidInputError as error:
         raise ArtifactError(str(error)) from error
     except json.JSONDecodeError as error:
-        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}: " if mark else ""
-        raise ArtifactError(
-            f"{what} is not valid YAML ({place}{' '.join(str(error.problem).split())[:200]})"
-        ) from error
+        raise ArtifactError(f"{what} is not JSON (line {error.lineno}, column {error.colno}: {error.msg})") from error
     except YAMLError as error:
-        raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        place = f"line {mark.line + 1}: " if mark else ""
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise ArtifactError(f"{what} is not valid YAML ({place}{problem[:200]})") from error
     except (ValueError, KeyError) as error:
         raise ArtifactError(f"{what} holds a number or a truth value that cannot be read") from error
     except RecursionError as error:

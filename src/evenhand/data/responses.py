@@ -75,8 +75,8 @@ class Layout:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold responses."""
-        given = self.response_fields
-        return () if given is None else (given,) if isinstance(given, str) else given
+        given = self.response_fields or ()
+        return (given,) if isinstance(given, str) else given
 
     def check(self, columns: Sequence[str]) -> None:
         """Check that the settings go together.
@@ -89,10 +89,9 @@ class Layout:
         if not (fits_long if self.is_long else fits_wide):
             given = {name: value for name, value in asdict(self).items() if value is not None}
             raise InvalidInputError(
-                f"{given!r} do not say where the responses of two systems are: with response_fields name at least two "
-                "columns, one per system; or, for data with one row per response, name the column of the responses "
-                "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
-                f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
+                f"{given!r} do not say where the responses of two systems are: give response_fields=[…], the columns "
+                "of two systems or more; or for data with one row per response response_fields, systems_field and "
+                f"id_field, the columns of responses, systems and prompts; the data have the columns {list(columns)!r}"
             )
         if self.systems is not None:
             check_names(self.systems, "systems", 2)
@@ -152,17 +151,13 @@ class Layout:
         return tuple(prompts)
 
     def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
-        if self.systems is None:
-            if len(found) < 2:
-                raise InvalidInputError(
-                    f"the column {self.systems_field!r} names {list(found)!r}; a comparison needs at least two systems"
-                )
-            return tuple(found)
-        named = tuple(name_of(system) for system in self.systems)
+        """Return the systems that are named, all of which occur; without names those that occur, two or more."""
+        named = tuple(map(name_of, self.systems or found))
         unknown = [system for system in named if system not in found]
-        if unknown:
+        if unknown or len(named) < 2:
             raise InvalidInputError(
-                f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
+                f"the column {self.systems_field!r} names the systems {list(found)!r}: two or more are compared"
+                + (f", and systems names {unknown[0]!r}. {did_you_mean(unknown[0], found)}" if unknown else "")
             )
         return named
 
@@ -225,19 +220,15 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
         raise InvalidInputError("there are no instances to compare: the data set is empty")
     systems = tuple(rows[0])
     for instance, row in enumerate(rows):
-        if row.keys() == rows[0].keys():
-            continue
-        lacking = [name for name in systems if name not in row]
-        extra = [name for name in row if name not in rows[0]]
-        differences = [f"lacks {lacking!r}"] * bool(lacking) + [f"adds {extra!r}"] * bool(extra)
-        raise InvalidInputError(
-            f"instance {instance} does not name the same systems as instance 0: it {' and '.join(differences)}. Give a "
-            "response of every system to every instance, None where there is none"
-        )
+        if row.keys() != rows[0].keys():
+            raise InvalidInputError(
+                f"instance {instance} names the systems {list(row)!r}, and instance 0 {list(systems)!r}: give a "
+                "response of every system to every instance, None where there is none"
+            )
     if len(systems) < 2:
         raise InvalidInputError(
-            f"the predictions name {len(systems)} system(s), {list(systems)!r}; a comparison needs at least two, "
-            "and one system alone fits metrics.evenhand.direct"
+            f"the predictions name the systems {list(systems)!r}; a comparison needs at least two, and one system "
+            "alone fits metrics.evenhand.direct"
         )
     return systems
 
@@ -339,18 +330,6 @@ class JudgedTexts:
             judged = criterion()
         return context_of(self.rows[instance], self.context_fields, judged, instance, references)
 
-    def check_lengths(self, abouts: Iterable[About]) -> None:
-        """Check that the responses of contests are as long as those that were judged.
-
-        Raises:
-            InvalidInputError: If one is not.
-        """
-        for about in abouts:
-            judged = [about[name] for name in ("first_length", "second_length")]
-            for (system, text), length in zip(self.shown(about).items(), judged, strict=True):
-                if length is not None and length != (None if text is None else len(text)):
-                    raise _other_data(about, system)
-
     def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
         """Check that the responses stand in the prompts that were sent, where these were kept.
 
@@ -370,16 +349,13 @@ class JudgedTexts:
                 if text is None or _letters(text)[:_BEGINNING] not in letters:
                     missed.append((about, system))
         if len(missed) * 2 > compared:
-            raise _other_data(*missed[0])
-
-
-def _other_data(about: About, system: str) -> InvalidInputError:
-    of = f" of {system!r}" if system else ""
-    return InvalidInputError(
-        f"row {about['instance']} of the data is not the one that was judged: the response{of} is "
-        "another. Give the very rows that were judged, in their order, or judge with id_field=…, so that rows "
-        "are found by their ids"
-    )
+            about, system = missed[0]
+            of = f" of {system!r}" if system else ""
+            raise InvalidInputError(
+                f"row {about['instance']} of the data is not the one that was judged: the response{of} is another. "
+                "Give the very rows that were judged, in their order, or judge with id_field=…, so that rows are found "
+                "by their ids"
+            )
 
 
 def _letters(text: str) -> str:

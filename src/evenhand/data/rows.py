@@ -26,7 +26,7 @@ import zlib
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard, cast
 
@@ -37,7 +37,7 @@ import pyarrow.parquet
 from evenhand.data.fields import name_in
 from evenhand.data.formats.logs import inspect_rows, is_inspect_log, rows_of_log
 from evenhand.data.formats.rubrics import data_set_rows, is_data_set
-from evenhand.data.plain import is_of, parse_json_value, unique_keys
+from evenhand.data.plain import is_of, parse_json, unique_keys
 from evenhand.errors import InvalidInputError
 from evenhand.files import MOST_PIPED_BYTES, check_growth, expanded, is_opened, open_file
 
@@ -74,7 +74,7 @@ def check_types(schema: pyarrow.Schema, where: str) -> None:
         InvalidInputError: If it has.
     """
     for field in schema:
-        for name in _extension_names([field]):
+        for name in _extension_names(field):
             if name not in OWN_TYPES:
                 raise InvalidInputError(
                     f"the column {field.name!r} of {where} has the extension type {name!r}, whose values may run code "
@@ -83,22 +83,21 @@ def check_types(schema: pyarrow.Schema, where: str) -> None:
                 )
 
 
-def _extension_names(fields: Iterable[pyarrow.Field]) -> Iterator[str]:
-    for field in fields:
-        for key in (_NAME, _HIDDEN_NAME):
-            if key in (field.metadata or {}):
-                yield field.metadata[key].decode("utf-8", "replace")
-        yield from _names_in(field.type)
-
-
-def _names_in(kind: pyarrow.DataType) -> Iterator[str]:
+def _extension_names(field: pyarrow.Field) -> Iterator[str]:
+    """Yield the names of the extension types in a field, nested ones included."""
+    for key in (_NAME, _HIDDEN_NAME):
+        if key in (field.metadata or {}):
+            yield field.metadata[key].decode("utf-8", "replace")
+    kind, inner = field.type, []
     if isinstance(kind, pyarrow.BaseExtensionType):
         yield kind.extension_name
-        yield from _names_in(kind.storage_type)
+        inner = [pyarrow.field("", kind.storage_type)]
     elif pyarrow.types.is_dictionary(kind) or pyarrow.types.is_run_end_encoded(kind):
-        yield from _names_in(kind.value_type)
+        inner = [pyarrow.field("", kind.value_type)]
     else:
-        yield from _extension_names(kind.field(place) for place in range(kind.num_fields))
+        inner = [kind.field(place) for place in range(kind.num_fields)]
+    for each in inner:
+        yield from _extension_names(each)
 
 
 @contextmanager
@@ -247,11 +246,6 @@ _SAVED_SETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """One of these lies in the folder of a data set that Hugging Face's library saved."""
 
 
-def is_saved_set(path: Path) -> bool:
-    """Return whether a folder holds a data set that was saved with ``save_to_disk``."""
-    return any((path / name).exists() for name in _SAVED_SETS)
-
-
 def files_named(given: str | Path) -> list[Path]:
     """Return the files that a path names: one, those of a folder, or those that fit a pattern as ``shards/*.jsonl.gz``.
 
@@ -270,7 +264,7 @@ def files_named(given: str | Path) -> list[Path]:
             return found
         if not path.exists():
             raise InvalidInputError(f"there is no file or folder {str(path)!r}")
-        if not path.is_dir() or is_saved_set(path):
+        if not path.is_dir() or any((path / name).exists() for name in _SAVED_SETS):
             return [path]
         shards = sorted(each for each in path.iterdir() if each.name[0] not in "._" and _kind_of(each) is not None)
     except OSError as error:
@@ -328,18 +322,6 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
                 yield from _rows_of_text(lines, path, kind)
     except OSError as error:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
-
-
-def rows_in_file(path: Path) -> int | None:
-    """Return how many rows a file says that it has, as Parquet does; None if it does not."""
-    if _kind_of(path) != ".parquet":
-        return None
-    try:
-        with open_parquet(path) as file:
-            rows: int = file.metadata.num_rows
-    except (OSError, InvalidInputError):  # which is raised again when it is read
-        return None
-    return rows
 
 
 class _Bytes(io.BufferedIOBase):
@@ -410,7 +392,7 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
     if kind == ".csv" or (kind == _SHELL and begun[:1] not in {"[", "{", ""}):
         return _csv_rows(chain(head, lines), path)
     if begun.startswith("["):
-        return _rows_of_list("".join([*head, *lines]), path)
+        return cast("list[Row]", parse_json("".join([*head, *lines]), repr(str(path)), nan=True))
     data = _json_or_none(begun)
     if data is None:  # an object in several lines
         head += lines
@@ -429,26 +411,10 @@ def _json_or_none(text: str) -> Any:  # noqa: ANN401 - JSON
         return None
 
 
-def _rows_of_list(text: str, path: Path) -> list[Row]:
-    try:
-        rows: list[Row] = parse_json_value(text, repr(str(path)))
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
-        ) from error
-    return rows
-
-
 def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            try:
-                yield parse_json_value(line, f"line {number} of {str(path)!r}")
-            except json.JSONDecodeError as error:
-                raise InvalidInputError(
-                    f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must "
-                    "be one JSON object"
-                ) from error
+            yield parse_json(line, f"line {number} of {str(path)!r}", nan=True)
 
 
 @contextmanager
@@ -529,25 +495,24 @@ def read_rows(data: object, split: str | None = None) -> list[Row]:
 
 
 class RowBatch(list[Row]):
-    """Consecutive rows, and the source of each.
+    """Consecutive rows of one file or data set.
 
     Attributes:
-        starts: Where in the batch the rows of another file begin: place in the batch, name of the file, and the number
-            of this row among those of the file.
+        source: The name of the file in messages.
+        first: The number of the first row among those of the file.
     """
 
-    def __init__(self, rows: Iterable[Row] = (), starts: Iterable[tuple[int, str, int]] = ()) -> None:
+    def __init__(self, rows: Iterable[Row], source: str, first: int) -> None:
         super().__init__(rows)
-        self.starts = list(starts)
+        self.source, self.first = source, first
 
     def name(self, place: int) -> str:
         """Return what messages call a row: its number, from 0, among those of its file.
 
-        >>> RowBatch([{}, {}, {}], [(0, "'a.csv'", 70), (1, "'b.csv'", 0)]).name(2)
-        "row 1 of 'b.csv'"
+        >>> RowBatch([{}, {}], "'b.csv'", 7).name(1)
+        "row 8 of 'b.csv'"
         """
-        start, name, number = next(each for each in reversed(self.starts) if each[0] <= place)
-        return f"row {number + place - start} of {name}"
+        return f"row {self.first + place} of {self.source}"
 
 
 class IdentifiedRows(list[Row]):
@@ -571,7 +536,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
             one), a pandas or polars ``DataFrame``, an Arrow table or reader of record batches (or what else exports
             itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file that
-            :func:`read_file` reads, of a folder of such files, a pattern, or several paths: files follow one another.
+            :func:`read_rows` reads, of a folder of such files, a pattern, or several paths: files follow one another.
             Columns of the type ``ClassLabel`` are read as the names of their classes.
         split: The split of a ``DatasetDict``.
         rows: In a batch; the last one may have fewer.
@@ -581,35 +546,27 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
         InvalidInputError: No rows, no such split, a split that must be named, rows that are not mappings, or a file
             that cannot be read; what comes later in a file is found when it is read.
     """
-    batch, empty, name = RowBatch(), True, ""
+    name, first = "the data set", 0
     for name, source in _sources(data, split, held=held):
-        for number, row in enumerate(source):
-            if not isinstance(row, Mapping):
-                raise InvalidInputError(f"row {number} of {name} is a {type(row).__name__}; a row is a mapping")
-            if number == 0 or not batch:
-                batch.starts.append((len(batch), name, number))
-            batch.append(row)
-            if len(batch) == rows:
-                yield batch
-                batch, empty = RowBatch(), False
-    if batch:
-        yield batch
-    elif empty:
+        taken, first = iter(source), 0
+        while batch := RowBatch(islice(taken, rows), name, first):
+            for place, row in enumerate(batch):
+                if not isinstance(row, Mapping):
+                    raise InvalidInputError(f"{batch.name(place)} is a {type(row).__name__}; a row is a mapping")
+            yield batch
+            first += len(batch)
+    if not first:
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """Return how many rows a data set has, where that is known without reading them; else None.
+    """Return how many rows a data set has, where that is known without reading them, as it is not of files; else None.
 
-    Of files that is known of Parquet.
-
-    >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(()))
-    (2, None)
+    >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(())), rows_known("rows.jsonl")
+    (2, None, None)
     """
     if isinstance(data, str | Path) or _are_paths(data):
-        paths = [data] if isinstance(data, str | Path) else data
-        counts = [rows_in_file(path) for given in paths for path in files_named(given)]
-        return None if None in counts else sum(filter(None, counts))
+        return None
     if isinstance(data, Mapping):  # splits
         data = data.get(split) if split is not None or len(data) != 1 else next(iter(data.values()))
     counted = getattr(data, "num_rows", None)
@@ -742,22 +699,6 @@ def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datas
             "the shell --split"
         )
     return splits[name]
-
-
-def read_file(path: str | Path, split: str | None = None) -> list[Row]:
-    """Return the rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
-
-    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
-    inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
-    shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
-    there. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
-    one after the other.
-
-    Raises:
-        InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
-            column or key that is there twice.
-    """
-    return read_rows(Path(path), split)
 
 
 def read_log(source: object) -> list[Row]:

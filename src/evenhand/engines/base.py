@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Final, Literal, Protocol, Self, TypeVar, runtime_checkable
 
+from evenhand.errors import EngineError, WithheldError
 from evenhand.options import Options, option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message
 
 Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verdict", "sheet", "sheet_reask"]
+
+
+_Failure = TypeVar("_Failure", bound=EngineError | WithheldError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,14 @@ class PricedEngine(Protocol):
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return the cost of these tokens in US dollars; None if the price is not known."""
+
+
+def not_sent(error: _Failure) -> _Failure:
+    """Return a copy of an error for a request that it keeps from being sent."""
+    failure = copy(error)
+    failure.attempts = failure.lost = 0
+    failure.at_risk = 0.0
+    return failure
 
 
 HOSTED: Final = ("public", "proprietary")

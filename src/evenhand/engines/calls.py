@@ -18,7 +18,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import JudgeEngine, Request, not_sent
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget, Hold, Prices, Share
 from evenhand.engines.journal import (
@@ -188,7 +188,7 @@ class JournalWriter:
         self.journal, self._budget = journal, budget
         self._trouble: JournalError | None = None
         self._changed = False
-        self._unrecorded: list[Row] = []
+        self._unrecorded = 0
         self._rows: list[Row] = []
         self._claims: list[str] = []
         self._releases: list[str] = []
@@ -275,19 +275,14 @@ class JournalWriter:
             raise failure
 
     def _finish(self) -> JournalError | None:
-        """Hand over what is left; return what ended a run before all its calls were made."""
+        """Hand over what is left; return the failure that ended a run before all its calls were made."""
         self._exchange()
         if self._trouble is None:
             return None
-        kept = "every reply that came is in it"
-        try:
-            self.journal.exchange(self._unrecorded)  # there may be room again
-        except JournalError as error:
-            kept = f"{format_count(len(self._unrecorded), 'reply')} that came could not be recorded"
-            _logger.warning("%s: %s", kept, error)
+        lost = format_count(self._unrecorded, "reply")
         return JournalError(
-            f"{self._trouble}. No more calls were made; {kept}, and a second run asks only for what is missing. The "
-            "votes that were cast are in this error's votes"
+            f"{self._trouble}. No more calls were made; {lost} that came could not be recorded, and a second run asks "
+            "only for what is missing. The votes that were cast are in this error's votes"
         )
 
     def _stop(self, error: JournalError) -> None:
@@ -326,7 +321,7 @@ class JournalWriter:
             except JournalError as error:
                 self._stop(error)
         if self._trouble is not None:
-            self._unrecorded += rows
+            self._unrecorded += len(rows)
         if done is not None and not done.done():
             done.set_result(taken)
 
@@ -343,7 +338,7 @@ class Calls:
         engine: The engine that answers.
         launched: Calls sent to the engine.
         budgeted: The engine's calls count in a budget.
-        away: Why nothing more can be asked of the engine: its server stayed away.
+        fatal: Why nothing more can be asked of the engine.
 
     Raises:
         InvalidInputError: If the budget limits the cost, and the engine's price is not known; or if an engine of
@@ -357,12 +352,11 @@ class Calls:
         budget: Budget | None = None,
         *,
         offline: bool = False,
-        most_replies: int | None = None,
     ) -> None:
         self.engine = engine
         self.judge_id = engine.judge_id
         self.launched = 0
-        self.away: UnreachableError | None = None
+        self.fatal: FatalEngineError | None = None
         identity = engine.identity()
         self.budgeted = identity is not None
         self._identity = canonical_json(dict(identity)) if identity is not None else ""
@@ -383,9 +377,6 @@ class Calls:
                     "or limit the run with max_calls instead"
                 )
         self._pending: dict[str, asyncio.Task[Completion]] = {}
-        self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
-        self._most_replies = most_replies  # that are held so, the latest ones; None for all
-        self._fatal: FatalEngineError | None = None
 
     @asynccontextmanager
     async def running(self, *, grace: float = 0.0) -> AsyncIterator[None]:
@@ -412,11 +403,6 @@ class Calls:
             if self._pending:
                 await self._wind_up(grace)
 
-    @property
-    def failed(self) -> bool:
-        """Whether no further call can succeed: the engine has failed for good."""
-        return self._fatal is not None
-
     async def complete(self, request: Request, share: Share | None = None) -> Completion:
         """Return the reply to one request, with what this share of the budget holds, or else with what is free.
 
@@ -431,7 +417,7 @@ class Calls:
             self.launched += 1
             return await self.engine.complete(request)
         if isinstance(self._withheld, MockModeError):
-            raise MockModeError(str(self._withheld))
+            raise copy(self._withheld)
         description = describe_request(request)
         key = request_key(self._identity, description)
         own = Share(self._budget) if share is None else share
@@ -446,15 +432,15 @@ class Calls:
         hold: Hold | None = None
         try:
             while (pending := self._pending.get(key)) is None:
-                recorded = self._replies.get(key) if self._writer is None else self._writer.get(key)
+                recorded = None if self._writer is None else self._writer.get(key)
                 if recorded is not None:
                     if self._prices is not None:
                         self._prices.learn(request, recorded)
                     return recorded
                 if self._withheld is not None:
-                    raise type(self._withheld)(str(self._withheld))
-                if self._fatal is not None:
-                    raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
+                    raise copy(self._withheld)
+                if self.fatal is not None:
+                    raise not_sent(self.fatal) from self.fatal
                 if hold is None:
                     hold = await share.reserve(request, self._prices)
                     continue  # another may have asked for it meanwhile
@@ -468,21 +454,14 @@ class Calls:
         try:
             completion = await asyncio.shield(pending)
         except (EngineError, WithheldError) as error:  # which the other asker counts
-            failure = copy(error)
-            failure.attempts = failure.lost = 0
-            failure.at_risk = 0.0
-            raise failure from error
+            raise not_sent(error) from error
         return completion.model_copy(update={"cached": True})
 
     async def _call(self, key: str, description: str, request: Request, hold: Hold) -> Completion:
         writer = self._writer
         try:
             if writer is None:
-                completion = await self._ask(request, hold)
-                if len(self._replies) == self._most_replies:
-                    del self._replies[next(iter(self._replies))]
-                self._replies[key] = completion.model_copy(update={"cached": True})
-                return completion
+                return await self._ask(request, hold)
             recorded = await writer.claim(key)
             if recorded is not None:
                 return recorded
@@ -509,9 +488,8 @@ class Calls:
             error.attempts = min(most, hold.attempts)  # without connections that were not made
             error.lost, error.at_risk = hold.lost, hold.at_risk
             if isinstance(error, FatalEngineError):
-                self._fatal = self._fatal or error
-            if isinstance(self._fatal, UnreachableError):
-                self.away = self._fatal
+                self.fatal = self.fatal or error
+            if isinstance(self.fatal, UnreachableError):
                 self._budget.stop()
             raise
         except BaseException:  # such as a run that is cancelled

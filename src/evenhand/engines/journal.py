@@ -101,14 +101,11 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
     reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
-    elif code == sqlite3.SQLITE_BUSY:
-        step = f"another program has held it for {BUSY_SECONDS:g} seconds: end that program, or {ELSEWHERE}"
-    elif code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
-        step = (
-            f"free room on the disk of {str(path.parent)!r}, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
-        )
     else:
-        step = f"check that the file and its folder can be written, or {ELSEWHERE}"
+        step = (
+            f"check that the folder {str(path.parent)!r} can be written and has room, and that no other program holds "
+            f"the file for {BUSY_SECONDS:g} seconds, or {ELSEWHERE}"
+        )
     return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
 
 
@@ -273,7 +270,6 @@ class Journal:
         self.path = default_journal_path() if path is None else expanded(path)
         self._lock = threading.Lock()
         self._engines: dict[str, int] = {}
-        self._broken = set[str]()
         self._clock = clock
         self._host = this_host()
         self._owner: int | None = None
@@ -298,25 +294,18 @@ class Journal:
         return replies
 
     def get(self, key: str) -> Completion | None:
-        """Return the recorded reply, marked as cached; None when there is none, or none that can be read.
+        """Return the recorded reply, marked as cached; None where there is none. One that cannot be read is removed.
 
         Raises:
             JournalError: If the file cannot be read.
         """
         with self.reading() as connection:
             row = connection.execute(SELECT_REPLY, (key,)).fetchone()
-        if row is None:
-            return None
-        completion = reply_of(key, *row)
-        if completion is None and key not in self._broken:
-            self._broken.add(key)
-            _logger.warning(
-                "the reply %r in the journal %r cannot be read; it counts as missing, and the next reply takes its "
-                "place ('evenhand journal check' looks for more)",
-                key,
-                str(self.path),
-            )
-        return completion
+            if row is None or (completion := reply_of(key, *row)) is not None:
+                return row and completion
+            connection.execute("DELETE FROM reply WHERE key = ? AND checksum IS ?", (key, row[-1]))
+        _logger.warning("the reply %r in the journal %r cannot be read, and is removed", key, str(self.path))
+        return None
 
     def exchange(self, rows: Sequence[Row] = (), claims: Sequence[str] = (), releases: Sequence[str] = ()) -> set[str]:
         """Record replies, claim keys and give up claims, all of it or nothing.
@@ -337,12 +326,10 @@ class Journal:
             JournalError: If the file cannot be written.
         """
         with self.writing() as connection:
-            keys = [row.key for row in rows]
-            self._remove_broken(connection, [*keys, *claims])
             connection.executemany(
                 "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", [self._cells(connection, row) for row in rows]
             )
-            connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
+            connection.executemany("DELETE FROM claim WHERE key = ?", [(row.key,) for row in rows])
             given_up = [(key, self._owner) for key in releases]
             connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", given_up)
             return self._take(connection, claims) if claims else set()
@@ -418,13 +405,6 @@ class Journal:
                     self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 self._connection.close()
             self._closed = True
-
-    def _remove_broken(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-        """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
-        for key in self._broken.intersection(keys):
-            row = connection.execute(SELECT_REPLY, (key,)).fetchone()
-            if row is not None and reply_of(key, *row) is None:
-                connection.execute("DELETE FROM reply WHERE key = ?", (key,))
 
     def _cells(self, connection: sqlite3.Connection, row: Row) -> tuple[str, int, str, str, float, bytes]:
         engine = self._engines.get(row.identity)

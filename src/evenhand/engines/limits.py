@@ -14,9 +14,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from typing import Final
 
+from evenhand.engines.base import not_sent
 from evenhand.errors import ConnectionLostError, EngineError, UnreachableError, WithheldError
 from evenhand.numbers import format_count
 from evenhand.visible import visible
@@ -122,7 +122,7 @@ class Gate:
             Exception: The error that ended the gate.
         """
         if self.ended is not None:
-            raise copy(self.ended)
+            raise not_sent(self.ended)
         place: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         if again and not (self.away or self._timed_out):  # else another call finds out whether the server answers it
             self._waiting.appendleft((place, tokens))
@@ -224,15 +224,13 @@ class Gate:
 
     def end(self, error: EngineError | WithheldError) -> None:
         """Close the gate; every caller that waits gets a copy of this error."""
-        if self.ended is None:
-            self.ended = copy(error)
-            self.ended.attempts = 0  # of those that are not sent
+        self.ended = self.ended or error
         self._over.set()
         self._stop_timer()
         while self._waiting:
             place, _ = self._waiting.popleft()
             if not place.done():
-                place.set_exception(copy(self.ended))
+                place.set_exception(not_sent(self.ended))
 
     async def rest(self, seconds: float) -> None:
         """Wait outside the gate, unless it ends."""

@@ -273,7 +273,7 @@ def _batches(data: Any, split: str | None) -> Iterator[RowBatch]:  # noqa: ANN40
     first = 0
     for table in data.iter_batches(batch_size=1024, batch_format="pyarrow"):
         check_types(table.schema, "the data set")
-        yield RowBatch(table.to_pylist(), [(0, "the data set", first)])
+        yield RowBatch(table.to_pylist(), "the data set", first)
         first += len(table)
 
 

@@ -26,6 +26,7 @@ from evenhand.errors import (
     ServerAwayError,
     Terminated,
     TooManyFailuresError,
+    UnreachableError,
     ungrouped,
 )
 from evenhand.interrupts import heeding_termination
@@ -38,8 +39,6 @@ from evenhand.results.notes import Spending
 from evenhand.votes import Vote
 
 GRACE_SECONDS: Final = 60.0
-MOST_REPLIES: Final = 50_000
-"""The number of replies that a panel for many runs remembers where no journal keeps them."""
 
 
 class InterruptedJudgingError(EvenhandError):
@@ -118,7 +117,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         journal: The journal that keeps replies; None keeps none.
         progress: Counts the votes.
         budget: Replaces the limits on calls and cost.
-        many: Several runs are judged, so that not all of their replies are remembered where no journal keeps them.
+        many: Several runs are judged.
 
     Raises:
         InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
@@ -138,10 +137,10 @@ class OpenPanel(Sequence[JudgeEngine]):
         self.progress = progress or Progress()
         self.budget = budget or Budget(max_calls=options.max_calls, max_cost=options.max_cost)
         self._max_failure_rate = options.max_failure_rate
-        turns, most = None if journal is None else JournalWriter(journal, self.budget), MOST_REPLIES if many else None
+        writer = None if journal is None else JournalWriter(journal, self.budget)
         self._lanes = [
             _Lane(
-                Calls(judge, turns, self.budget, offline=options.offline, most_replies=most),
+                Calls(judge, writer, self.budget, offline=options.offline),
                 weight,
                 asyncio.Semaphore(judge.concurrency),
             )
@@ -223,7 +222,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         """
         votes = run.cast()
         flat = [vote for row in votes for vote in row]
-        for calls in (lane.calls for lane in self._lanes if lane.calls.away is not None):
+        for calls in (lane.calls for lane in self._lanes if isinstance(lane.calls.fatal, UnreachableError)):
             arrived = sum(vote.asked and vote.unscored_reason != "engine_error" for vote in flat)
             again = (
                 "they are in this error's votes. Without a journal (journal=None) a second run asks for all again"
@@ -232,7 +231,7 @@ class OpenPanel(Sequence[JudgeEngine]):
                 "missing is asked for"
             )
             raise ServerAwayError(
-                f"judge {calls.judge_id!r}: {calls.away}. {arrived} of {run.total} votes came; {again}", votes=votes
+                f"judge {calls.judge_id!r}: {calls.fatal}. {arrived} of {run.total} votes came; {again}", votes=votes
             )
         with self._lock:
             self._runs.remove(run)  # so that blocks that are done are not held
@@ -265,7 +264,7 @@ class OpenPanel(Sequence[JudgeEngine]):
     @property
     def over(self) -> bool:
         """Whether nothing more can be asked here: it was closed, or an engine or the journal failed for good."""
-        return self._serving.done() or self.budget.stopped or any(lane.calls.failed for lane in self._lanes)
+        return self._serving.done() or self.budget.stopped or any(lane.calls.fatal for lane in self._lanes)
 
     async def _cast(self, run: Run) -> list[tuple[Vote, ...]]:
         self._casting.add(asyncio.current_task())

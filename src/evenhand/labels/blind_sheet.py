@@ -33,7 +33,7 @@ from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
-from evenhand.data.rows import Row, read_file
+from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
@@ -172,7 +172,7 @@ class Draw(BaseModel):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        (found, *_) = read_file(path)
+        (found, *_) = read_rows(path)
         if found.get("evenhand") != "draw":
             raise InvalidInputError(
                 f"{str(path)!r} is not a sampling record (.draw.json), which is written with the sheet"
@@ -690,7 +690,7 @@ def _answers(path: str | Path) -> Iterator[Answer]:
     Raises:
         InvalidInputError: If it is not a file of labels, or not a whole one.
     """
-    rows = _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_file(path)
+    rows = _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_rows(path)
     for row in rows:
         who, draw = str(row.get("annotator") or ""), row.get("draw")
         sheet = None if is_abstention(draw) else str(draw)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -25,21 +25,18 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.options import Design
-from evenhand.results.measures import Column, measure, measures_table, or_missing
+from evenhand.results.measures import Column, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
-from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, check_level
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
 from evenhand.statistics.paired_differences import (
     PairedDifference,
     name_of_tests,
     over_one_family,
     paired_differences,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -56,7 +53,7 @@ HALVINGS: Final = 16
 Estimate = Interval | Missing
 
 
-def correction(pair: Paired, design: Design, level: float) -> Correction:
+def correction(pair: Paired, design: Design, level: Level) -> Correction:
     r"""Estimate the score of the judge, of the labels, and of both.
 
     Where people say that the criterion does not apply to some rows, it is the mean over the rows to which it applies,
@@ -65,7 +62,7 @@ def correction(pair: Paired, design: Design, level: float) -> Correction:
     corrected mean of :math:`a (y - \theta)` holds 0 (Fieller, Some problems in interval estimation, Journal of the
     Royal Statistical Society B 16 (1954)).
     """
-    found = _mean(pair, design, level)
+    found = _mean([pair], design, level)
     if isinstance(found.corrected, Missing) or not pair.not_applicable.any():
         return found
 
@@ -73,7 +70,7 @@ def correction(pair: Paired, design: Design, level: float) -> Correction:
         low, high = pair.bounds
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            shifted = _mean(pair, design, level, middle).corrected
+            shifted = _mean([pair], design, level, middle).corrected
             above = not isinstance(shifted, Missing) and float(getattr(shifted, part)) > 0
             low, high = (middle, high) if above else (low, middle)
         return (low + high) / 2
@@ -86,45 +83,39 @@ def correction(pair: Paired, design: Design, level: float) -> Correction:
     return replace(found, corrected=corrected, labels_saved=saved)
 
 
-def _mean(pair: Paired, design: Design, level: float, shift: float | None = None) -> Correction:
-    """Estimate the mean over the rows with a score of people, or with a shift the mean of a·(y - shift) over all."""
-    judged, human, (low, high), support = pair.judged, pair.human, pair.bounds, pair.support
+def _shared_rows(one: Paired, other: Paired | None = None) -> Sequence[IntArray]:
+    """Return the places of the rows that both have, in each; of one, of all its rows."""
+    if other is None:
+        return (np.arange(len(one.instances)),)
+    return np.intersect1d(one.instances, other.instances, return_indices=True)[1:]
+
+
+def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | None = None) -> Correction:
+    """Estimate the mean over the rows with a score of people; of two systems the difference on the rows of both.
+
+    With a shift it is the mean of a·(y - shift) over all rows.
+    """
+    one, places = pairs[0], _shared_rows(*pairs)
+
+    def columns(arrays: Iterable[FloatArray | IntArray]) -> FloatArray:
+        return np.column_stack([array[place] for array, place in zip(arrays, places, strict=True)])
+
+    judged, human = columns(pair.judged for pair in pairs), columns(pair.human for pair in pairs)
+    (low, high), support = one.bounds, one.support if len({pair.support for pair in pairs}) == 1 else None
     if shift is not None:
-        judged, human = judged - shift, np.where(pair.not_applicable, 0.0, human - shift)
+        judged, human = judged - shift, np.where(one.not_applicable[:, None], 0.0, human - shift)
         low, high = min(low - shift, 0.0), max(high - shift, 0.0)
         support = None if support is None else tuple(sorted({0.0, *(each - shift for each in support)}))
-    clusters = pair.judge.clusters
+    strata = [pair.strata for pair in pairs if pair.strata is not None]
     return corrected_mean(
         judged,
         human,
-        strata=pair.strata,
+        strata=columns(strata) if len(strata) == len(pairs) else None,
         support=support,
-        probabilities=pair.probabilities,
+        probabilities=columns(pair.probabilities for pair in pairs),
         design=design,
         bounds=(low, high),
-        level=level,
-        clusters=clusters if len({*clusters}) < len(clusters) else None,
-    )
-
-
-def _difference(pair: Paired, other: Paired, design: Design, level: float) -> Correction:
-    """Estimate the difference of two systems, paired over the rows that both have."""
-    _, ours, theirs = np.intersect1d(pair.instances, other.instances, return_indices=True)
-
-    def both(one: FloatArray | IntArray, two: FloatArray | IntArray) -> FloatArray:
-        return np.column_stack([one[ours], two[theirs]])
-
-    clusters = [pair.judge.clusters[place] for place in ours]
-    return corrected_mean(
-        both(pair.judged, other.judged),
-        both(pair.human, other.human),
-        strata=None if pair.strata is None or other.strata is None else both(pair.strata, other.strata),
-        support=pair.support if pair.support == other.support else None,
-        probabilities=both(pair.probabilities, other.probabilities),
-        design=design,
-        bounds=pair.bounds,
-        level=level,
-        clusters=clusters if len({*clusters}) < len(clusters) else None,
+        level=IntervalLevel.of(level).over([one.judge.clusters[place] for place in places[0]]),
     )
 
 
@@ -180,18 +171,6 @@ class Corrected:
     def name(self) -> str:
         """The name in sentences."""
         return ", ".join(filter(None, (self.of_what, self.criterion, self.option)))
-
-    def record(self) -> dict[str, Any]:
-        """Return a plain row."""
-        row: dict[str, Any] = {"of": self.of_what, "criterion": self.criterion, "option": self.option}
-        for name in ("judge", "labels", "corrected"):
-            value = getattr(self, name) or None
-            row[name] = value and value.estimate
-            row |= {f"{name}_{limit}": value and getattr(value, limit) for limit in ("low", "high")}
-        row |= {name: getattr(self, name) for name in ("num_rows", "num_labelled", "num_unscored")}
-        row["labels_saved"] = None if isinstance(self.labels_saved, Missing) else self.labels_saved
-        row["level"] = self.corrected.level if self.corrected else None
-        return {**row, "method": self.method}
 
     @property
     def distinguishable(self) -> bool:
@@ -249,17 +228,6 @@ class CorrectedScores(PrintedTables):
             )
         title = "Differences of what people would say, paired over the rows"
         return scores, _table(title, "systems", self.differences, level, notes=distinguished)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield a plain row for each score, and after these for each difference."""
-        for kind, found in (("score", self.scores), ("difference", self.differences)):
-            yield from ({"kind": kind, **each.record()} for each in found)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of :meth:`records`."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
-        return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:
         """Return all of it as JSON; what is missing is ``{"reason": …}``."""
@@ -431,10 +399,10 @@ def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
     Raises:
         InvalidInputError: If these are all, a system has no labels where others have some, or a row no probability.
     """
-    labelled: dict[str, dict[str, bool]] = {}
+    labelled: dict[str, dict[str, int]] = {}
     for pair in pairs:
         systems = labelled.setdefault(pair.judge.criterion, {})
-        systems[pair.judge.system] = systems.get(pair.judge.system, False) or bool(pair.num_labelled)
+        systems[pair.judge.system] = systems.get(pair.judge.system, 0) + pair.num_labelled
         if design == "probabilities" and np.isnan(pair.probabilities[pair.labelled]).any():
             raise InvalidInputError(
                 f"design is 'probabilities', and labelled rows of {pair.name!r} have none: give the labels as a "
@@ -447,8 +415,8 @@ def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
             "of the whole as a number"
         )
     for criterion, systems in labelled.items():
-        others, lacking = ([system for system, has in systems.items() if has is wanted] for wanted in (True, False))
-        if others and lacking:
+        lacking, others = ([each for each in systems if bool(systems[each]) is wanted] for wanted in (False, True))
+        if lacking and others:
             raise InvalidInputError(
                 f"there are no labels of {lacking!r} on {criterion!r}, and labels correct the system that they name: "
                 f"label some of its rows, or leave it out with results.filter(system={others!r})"
@@ -463,12 +431,12 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
         for what in dict.fromkeys(pair.what for pair in pairs)
         for one, other in combinations([pair for pair in pairs if pair.what == what], 2)
         if (one.bounds, one.judge.labels) == (other.bounds, other.judge.labels)
-        and np.intersect1d(one.instances, other.instances).size
+        and len(_shared_rows(one, other)[0])
         and not (one.not_applicable.any() or other.not_applicable.any())
     ]
     each = round(1 - (1 - level) / max(len(compared), 1), 4)
     return tuple(
-        Corrected.of(_difference(one, other, design, each), one.judge.system, other.judge.system, *one.what)
+        Corrected.of(_mean([one, other], design, each), one.judge.system, other.judge.system, *one.what)
         for one, other in compared
     )
 
@@ -519,28 +487,6 @@ def _doubts(pairs: Sequence[Paired], seed: int) -> list[str]:
 ALL = "all rows"
 """The group name of all rows together."""
 
-NOT_ASKED = Missing("no design was given, or there are no labels")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupScore:
-    """The score of a system in one group of rows.
-
-    Attributes:
-        score: The mean of the judge's scores.
-        corrected: The score that people would give, by their labels of rows of this group.
-        num_rows: Rows of the group.
-        num_labelled: Of these, with a label of people.
-        num_unscored: Of these, without a score of the judge.
-    """
-
-    score: Interval | Missing = measure("score")
-    corrected: Interval | Missing = measure("score")
-    num_rows: int = measure("count")
-    num_labelled: int = measure("count")
-    num_unscored: int = measure("count")
-
-
 ScoreName = tuple[str, str, str]
 """The group, the system, and the criterion of its score."""
 
@@ -556,7 +502,7 @@ class GroupedScores(PrintedTables):
         by: What groups the rows.
         groups: Group -> how many rows are of it.
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
-        differences: (Group, first, second, score of) -> how far the two systems differ there.
+        differences: (Group, first, second, score of) -> how far the two systems differ there; none for contests.
         reversals: What the whole hides, in sentences.
         notes: How these scores differ from those of the printed tables, where they do.
         design: The sampling design of the labelled rows; None if scores are not corrected.
@@ -565,7 +511,7 @@ class GroupedScores(PrintedTables):
 
     by: str
     groups: Mapping[str, int]
-    scores: Mapping[ScoreName, GroupScore]
+    scores: Mapping[ScoreName, Corrected]
     differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
     notes: tuple[str, ...]
@@ -576,7 +522,7 @@ class GroupedScores(PrintedTables):
         """Return the scores, and how systems differ."""
         level = format_level(self.level)
         columns = (
-            Column(f"score by the judge [{level}]", "score"),
+            Column(f"score by the judge [{level}]", "judge"),
             Column(f"corrected [{level}]", "corrected", optional=True),
             Column("rows", "num_rows"),
             Column("labels", "num_labelled"),
@@ -639,22 +585,28 @@ def by_group(
     over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
-    samples = [each for pair in paired(results, labels) for each in pair.by_option()]
-    group_of = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
-    groups = list(dict.fromkeys(group_of[int(row)] for sample in samples for row in sample.instances))
-    parts: dict[str, Sequence[Paired]] = {ALL: samples}
-    for group in groups:
-        parts[group] = [
-            each.only(np.array([group_of[int(row)] == group for row in each.instances])) for each in samples
+    samples = [each for pair in paired(results, labels if asked else Labels(())) for each in pair.by_option()]
+    group_of = [f"(no {what})" if name is None else name for name in names]
+    parts: dict[str, list[Paired]] = {ALL: samples}
+    for group in dict.fromkeys(group_of[row] for sample in samples for row in sample.instances):
+        within = [
+            each.only(np.array([group_of[row] == group for row in each.instances], dtype=bool)) for each in samples
         ]
-    differences = _differences_in_groups(parts, over, contests=results.kind == "winrates")
+        parts[group] = [each for each in within if each.judge.rows]
+    differences = {} if results.kind == "winrates" else _differences_in_groups(parts, over)
     return GroupedScores(
         by=what,
-        groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
-        scores={
-            (group, sample.judge.system, _criterion(sample)): _score(sample, over, chosen)
+        groups={
+            group: len({row for sample in own for row in sample.instances.tolist()})
             for group, own in parts.items()
-            for sample in own
+            if group != ALL
+        },
+        scores={
+            (group, each.judge.system, _criterion(each)): Corrected.of(
+                correction(each, chosen or "random", over), each.judge.system, None, *each.what
+            )
+            for group, own in parts.items()
+            for each in own
         },
         differences=differences,
         reversals=tuple(_reversals(differences, what, over.level)),
@@ -668,79 +620,46 @@ def _criterion(sample: Paired) -> str:
     return ": ".join(filter(None, sample.what))
 
 
-def _score(sample: Paired, over: IntervalLevel, design: Design | None) -> GroupScore:
-    judged, level = sample.judged, over.over(sample.judge.clusters)
-    score = mean_intervals(judged, level=level, bounds=sample.bounds)[0] if len(judged) else None
-    corrected: Interval | Missing = NOT_ASKED
-    if design is not None:
-        none = Missing("no row of the group is labelled")
-        corrected = correction(sample, design, over.level).corrected if sample.num_labelled else none
-    return GroupScore(
-        score=or_missing(score, "no row has a score"),
-        corrected=corrected,
-        num_rows=len(judged),
-        num_labelled=sample.num_labelled,
-        num_unscored=int(np.isnan(judged).sum()),
-    )
-
-
 def _differences_in_groups(
-    parts: Mapping[str, Sequence[Paired]], over: IntervalLevel, *, contests: bool
+    parts: Mapping[str, Sequence[Paired]], over: IntervalLevel
 ) -> dict[ContrastName, PairedDifference]:
-    """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
+    """Compare every two systems on all rows, and in each group: two families for Holm's correction."""
     found: dict[ContrastName, PairedDifference] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
-        named = [(group, each) for group in family for each in _pairs(parts[group], over, contests=contests)]
+        named: list[tuple[str, PairedDifference]] = []
+        pairs = [(group, *pair) for group in family for pair in combinations(parts[group], 2)]
+        for name, one, other in pairs:
+            ours, theirs = _shared_rows(one, other)
+            if one.what == other.what and len(ours):
+                (difference,) = paired_differences(
+                    np.column_stack([one.judged[ours], other.judged[theirs]]),
+                    level=over.over([one.judge.clusters[place] for place in ours]),
+                    bounds=one.bounds,
+                    systems=(one.judge.system, other.judge.system),
+                    score=_criterion(one),
+                )
+                named.append((name, difference))
         tested = over_one_family([each for _, each in named])
-        for (group, _), each in zip(named, tested, strict=True):
-            found[group, each.first, each.second, each.score] = each
+        for (name, _), each in zip(named, tested, strict=True):
+            found[name, each.first, each.second, each.score] = each
     return found
 
 
-def _pairs(samples: Sequence[Paired], over: IntervalLevel, *, contests: bool) -> Iterator[PairedDifference]:
-    """Yield the difference of each pair of systems on the rows that both have; of contests that of their win rates."""
-
-    def difference(one: Paired, second: str, score: str, places: IntArray, theirs: FloatArray) -> PairedDifference:
-        scores = np.column_stack([one.judged[places], theirs])
-        level, systems = over.over([one.judge.clusters[place] for place in places]), (one.judge.system, second)
-        return paired_differences(scores, level=level, bounds=one.bounds, systems=systems, score=score)[0]
-
-    for one, other in combinations(samples, 2):
-        if not contests and one.what == other.what and one.judge.system != other.judge.system:
-            _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
-            if len(ours):
-                yield difference(one, other.judge.system, _criterion(one), ours, other.judged[theirs])
-    systems = dict.fromkeys(sample.judge.system for sample in samples)
-    for first, second in combinations(systems, 2) if contests else ():
-        for one in samples:  # one system's win is the other's loss
-            of_both = len(systems) == 2 or one.judge.criterion == f"against {second}"
-            if one.judge.system == first and of_both and len(one.judged):
-                yield difference(one, second, "win rate", np.arange(len(one.judged)), 1 - one.judged)
-
-
 def _reversals(differences: Mapping[ContrastName, PairedDifference], what: str, level: float) -> Iterator[str]:
-    """Return gains on all rows that are losses in a group, and groups that may differ in sign by chance."""
+    """Yield leads on all rows that are losses in a group, with the tests of both."""
 
-    def shows(each: PairedDifference) -> bool:
-        return each.p_value is not None and each.p_value <= 1 - level
+    def describe(each: PairedDifference) -> str:
+        p_value = "not tested" if each.p_value is None else state_p_value(each.p_value)
+        chance = "" if each.p_value is not None and each.p_value <= 1 - level else ", which may be chance"
+        return f"{format_interval(each.difference, signed=True)}, {p_value}{chance}"
 
-    for (place, *names), whole in differences.items():
-        if place != ALL or whole.difference is None or whole.difference.estimate == 0:
+    for (group, first, second, score), own in differences.items():
+        whole = differences[ALL, first, second, score]
+        if group == ALL or whole.difference is None or own.difference is None:
             continue
-        first, second = whole.first, whole.second
-        if whole.difference.estimate < 0:
-            first, second = second, first
-        sure = "" if shows(whole) else ", which may be chance"
-        size = format_interval(whole.difference, signed=True)
-        ahead = f"On all rows {first} is ahead of {second} on {whole.score} ({size}{sure})"
-        for (group, *own_names), own in differences.items():
-            if group == ALL or own_names != names or own.difference is None:
-                continue
-            if own.difference.estimate * whole.difference.estimate < 0:
-                p_value = "" if own.p_value is None else f", {state_p_value(own.p_value)}"
-                size = f"({format_interval(own.difference, signed=True)}{p_value}; {own.first} less {own.second})"
-                where = f"where {what} is {group} it is behind"
-                if shows(own):
-                    yield f"{ahead}, and that hides a loss: {where} {size}."
-                else:
-                    yield f"{ahead}; {where}, which may be chance {size}."
+        if whole.difference.estimate * own.difference.estimate < 0:
+            ahead, behind = (first, second) if whole.difference.estimate > 0 else (second, first)
+            yield (
+                f"On all rows {ahead} is ahead of {behind} on {score}, and where {what} is {group} it is behind: "
+                f"{first} less {second} is {describe(whole)} on all rows, and {describe(own)} there."
+            )

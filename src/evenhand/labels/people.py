@@ -20,7 +20,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_or
 from evenhand.data.plain import number_of
-from evenhand.data.rows import Row, read_file, read_rows
+from evenhand.data.rows import Row, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
@@ -310,8 +310,6 @@ class _GoldReader:
         read = {name: given or name for name, given in self.fields.items()}
         if isinstance(gold, Mapping):
             rows: Sequence[Row] = [{"id": row, read["label"]: value} for row, value in gold.items()]
-        elif isinstance(gold, (str, Path)):
-            rows = read_file(gold)
         else:
             rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
         columns = list(dict.fromkeys(name for row in rows for name in row))

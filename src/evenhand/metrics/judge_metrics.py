@@ -38,12 +38,12 @@ from evenhand.metrics.metric import (
     score_name_of,
     warn_of_unscored,
 )
+from evenhand.modes.any_mode import find_mode
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
-from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.numbers import Missing

@@ -1,4 +1,7 @@
-"""The results of any mode that has no analysis of its own."""
+"""The modes and analyses by name, and the results of a mode that has no analysis of its own.
+
+Modes are those of evenhand, of installed packages, and of the user.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, Unpack
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Final, TypeVar, Unpack
 
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
-from evenhand.errors import InvalidInputError
-from evenhand.modes.known import find_mode
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.modes.best_of import BestOfMode
+from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
+from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.judgements import DirectMode, JudgementAnalysis, RubricMode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
+from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
 from evenhand.options import RunOptions
 from evenhand.results.analysis import Analysis, Rules
@@ -27,6 +36,41 @@ T = TypeVar("T")
 
 _MOST_COLUMNS = 10
 """The most columns of a table that can be read on a page."""
+
+
+MODES: Final[Mapping[str, type[Mode[Any]]]] = {
+    mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, WinratesMode, RubricMode)
+}
+
+
+def find_mode(given: object) -> type[Mode[Any]]:
+    """Return the class of a mode, by itself or by its ``kind``.
+
+    The modes of evenhand are known, those of installed packages that name them as entry points of the group
+    ``evenhand.modes``, and all whose classes have been imported.
+
+    Raises:
+        InvalidInputError: If there is no such mode.
+    """
+    if isinstance(given, type) and issubclass(given, Mode):
+        return given
+    if given not in (known := _known_modes()):
+        for entry in entry_points(group="evenhand.modes"):
+            entry.load()
+        known = _known_modes()
+    if given not in known:
+        raise InvalidInputError(
+            f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
+            "that defines its class has been imported"
+        )
+    return known[str(given)]
+
+
+def _known_modes() -> dict[str, type[Mode[Any]]]:
+    found: list[type[Any]] = [Mode]
+    for mode in found:  # the list grows by the subclasses of each
+        found += mode.__subclasses__()
+    return {**{mode.kind: mode for mode in found if hasattr(mode, "kind")}, **MODES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +94,11 @@ class JudgedSubject:
         """The row's index."""
         return self.about.instance
 
+    @property
+    def cluster(self) -> str | None:
+        """The cluster of the row; None if rows are independent."""
+        return self.about.cluster
+
 
 class ModeAnalysis(Analysis):
     """The result of :func:`evenhand.run_mode`: every subject with its votes, and the measures of each system."""
@@ -59,6 +108,11 @@ class ModeAnalysis(Analysis):
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("score", "score")
     labelled_by: ClassVar = ("system", "question")
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems of the subjects; an empty name for subjects with the responses of several."""
+        return tuple(dict.fromkeys(each.system for each in self.entries))
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -106,12 +160,12 @@ class ModeAnalysis(Analysis):
     @cached_property
     def measures(self) -> Mapping[str, Any]:
         """System -> its measures, as the mode has them."""
-        found = {}
-        for system in dict.fromkeys(each.system for each in self.entries):
-            own = [each for each in self.entries if each.system == system]
-            level = self.level_over([each.about.cluster for each in own])
-            found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
-        return found
+        return {
+            system: self.mode.measures(
+                [each.about for each in own], [each.result for each in own], self.level_of(system)
+            )
+            for system, own in self.by_system.items()
+        }
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the units of the criteria, if a score is in them."""
@@ -273,3 +327,18 @@ def _by_subject(held: Iterable[T], about: Callable[[T], Mapping[str, Any]]) -> d
     for each in held:
         found.setdefault((about(each)["system"], about(each)["instance"]), []).append(each)
     return found
+
+
+ANALYSES: Final[Mapping[str, type[Analysis]]] = {
+    analysis.kind: analysis
+    for analysis in (
+        JudgementAnalysis,
+        WinrateAnalysis,
+        ChecklistAnalysis,
+        GradeAnalysis,
+        ModeAnalysis,
+        VoteAnalysis,
+        AgreementAnalysis,
+    )
+}
+"""Kind in saved files -> what its way of judging makes of votes."""

@@ -31,13 +31,6 @@ from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.differences import (
-    best_system,
-    differences_tables,
-    reported_differences,
-    scored_rows,
-    system_differences,
-)
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import (
     Missing,
@@ -69,7 +62,18 @@ from evenhand.results.measures import (
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
-from evenhand.scoring import VoteMeasures, bounded_mean, means_if_unscored, readings_note, vote_measures
+from evenhand.scoring import (
+    VoteMeasures,
+    best_system,
+    bounded_mean,
+    differences_tables,
+    means_if_unscored,
+    readings_note,
+    reported_differences,
+    scored_rows,
+    system_differences,
+    vote_measures,
+)
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds

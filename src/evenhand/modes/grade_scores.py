@@ -26,12 +26,9 @@ from evenhand.modes.best_of import CHOICE_PROMPTS, ChoiceMode, choice_question
 from evenhand.modes.mode import Subject, VoteCells, one_criterion
 from evenhand.numbers import (
     Missing,
-    format_count,
-    format_estimate,
     format_level,
     format_p_value,
     format_percent,
-    format_range,
 )
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis
@@ -93,7 +90,7 @@ class InstanceGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceHistograms:
-    """How often places and candidates were chosen, for one number of candidates shown.
+    """How often places and candidates were chosen, for one number of candidates shown; there is none if none was.
 
     Attributes:
         n_options: Candidates shown.
@@ -102,16 +99,14 @@ class ChoiceHistograms:
     """
 
     n_options: int
-    places: Uniformity | Missing
-    candidates: Uniformity | Missing
+    places: Uniformity
+    candidates: Uniformity
 
     def scores(self) -> dict[str, float]:
         """Return counts and tests by number of candidates shown, such as ``places_of_4_p_value``."""
         scores: dict[str, float] = {}
         of = f"of_{self.n_options}"
         for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
-            if isinstance(found, Missing):
-                continue
             scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(found.counts, start=1)}
             scores |= {
                 f"{many}_{of}_chi_square": found.chi_square,
@@ -499,15 +494,66 @@ def _least_corrected(chances: Iterable[float]) -> float:
 
 def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, ...]:
     found = []
-    for n_options in sorted({each.n_options for each in instances if each.n_options}):
+    for n_options in sorted({each.n_options for each in instances if each.answered}):
         own = [each for each in instances if each.n_options == n_options]
-        answered = any(each.answered for each in own)
-        places, candidates = (
-            uniformity(np.array(table)) if answered else Missing(NO_CHOICE)
-            for table in ([each.places for each in own], [each.chosen for each in own])
-        )
-        found.append(ChoiceHistograms(n_options, places, candidates))
+        tests = (uniformity([each.places for each in own]), uniformity([each.chosen for each in own]))
+        found.append(ChoiceHistograms(n_options, *tests))
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class GradedRun:
+    """One judge, asked in one way for the best of the candidates in all their rotations.
+
+    Attributes:
+        criterion: The criterion of the best candidate.
+        prompt: The prompt's name.
+        with_unrelated: Whether there was an unrelated option among the candidates.
+        grading: The Grade Score and what it rests on.
+        effect: What the unrelated option changes; None without it, or without the run that lacks it.
+    """
+
+    criterion: str
+    prompt: str
+    with_unrelated: bool
+    grading: Grading
+    effect: UnrelatedEffect | None = None
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The cells that name it in a table."""
+        return self.grading.judge_id, self.prompt, "yes" if self.with_unrelated else "no"
+
+
+_NAMES: Final = ("judge", "prompt", "unrelated")
+
+
+def grading_tables(
+    title: str, runs: Sequence[GradedRun], notes: Sequence[str] = (), *, level: float
+) -> tuple[TextTable, ...]:
+    """Return the table of Grade Scores, and that of the effect of an unrelated option if there was one."""
+    limits, effects = format_level(level), [run for run in runs if run.effect is not None]
+    columns = (
+        Column("LLM\nscore", "grading.llm_score", limits=False),
+        Column("choice\nscore", "grading.choice_score", limits=False),
+        Column(f"Grade Score\n[{limits}]", "grading.grade_score"),
+        Column("random\njudge", "grading.chance"),
+        Column(f"corrected\n[{limits}]", "grading.chance_corrected"),
+        Column("answered", "grading.answered", limits=False),
+        Column("n", "grading.num_scored"),
+    )
+    of_effects = (
+        Column(f"chosen [{limits}]", "effect.chosen"),
+        Column(f"ever chosen [{limits}]", "effect.ever_chosen"),
+        Column(f"Grade Score\nwith − without [{limits}]", "effect.difference"),
+        Column(f"corrected\nwith − without [{limits}]", "effect.corrected_difference"),
+    )
+    if any(run.grading.unanswered for run in runs):
+        notes = (*notes, GRADED_ON_OTHERS)
+    scores = measures_table(title, _NAMES, [(run.names, run) for run in runs], columns, notes, kind="scores")
+    effect = "An unrelated option among the candidates"
+    rows = [(run.names[:2], run) for run in effects]
+    return scores, *([measures_table(effect, _NAMES[:2], rows, of_effects, kind="unrelated")] if effects else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -616,84 +662,48 @@ class GradeAnalysis(Analysis):
                 offered=tuple(f"Option {place + 1}" for place in range(len(names))),
             )
 
+    @property
+    def runs(self) -> tuple[GradedRun, ...]:
+        """The runs of each judge and prompt, without the unrelated option first."""
+        return tuple(
+            GradedRun(
+                self.criterion.name,
+                prompt,
+                unrelated,
+                grading,
+                self.unrelated_effects.get((judge, prompt)) if unrelated else None,
+            )
+            for (judge, prompt, unrelated), grading in self.gradings.items()
+        )
+
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of scores, the effect of the unrelated option if there is one, and the places chosen."""
-        level = format_level(self.parameters["level"])
-        effects = [self._effects_table(level)] if self.unrelated_effects else []
-        return (self._scores_table(level), *effects, self._places_table())
-
-    @property
-    def _key(self) -> str:
-        return "prompt" if len(self.parameters["judges"]) == 1 else "judge, prompt"
-
-    def _run_name(self, judge: str, prompt: str) -> str:
-        return prompt if len(self.parameters["judges"]) == 1 else f"{judge}, {prompt}"
-
-    def _scores_table(self, level: str) -> TextTable:
-        columns = (
-            Column("LLM\nscore", "llm_score", limits=False),
-            Column("choice\nscore", "choice_score", limits=False),
-            Column(f"Grade Score\n[{level}]", "grade_score"),
-            Column(f"corrected\n[{level}]", "chance_corrected"),
-            Column("answered", "answered", limits=False),
-            Column("n", "num_scored"),
-        )
-        rows = []
-        for (judge, prompt, unrelated), grading in self.gradings.items():
-            effect = self.unrelated_effects.get((judge, prompt))  # none where the run without the option is left out
-            chosen = "yes" if effect is None else f"chosen {format_estimate(effect.chosen, share=True)}"
-            rows.append(((self._run_name(judge, prompt), chosen if unrelated else "no"), grading))
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
-        return measures_table(
-            title, (self._key, "unrelated\noption"), rows, columns, tuple(self._notes()), kind="scores"
-        )
-
-    def _effects_table(self, level: str) -> TextTable:
-        columns = (
-            Column(f"chosen [{level}]", "chosen"),
-            Column(f"ever chosen [{level}]", "ever_chosen"),
-            Column(f"Grade Score\nwith − without [{level}]", "difference"),
-            Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
-        )
-        rows = [((self._run_name(*run),), effect) for run, effect in self.unrelated_effects.items()]
-        return measures_table("An unrelated option among the candidates", (self._key,), rows, columns, kind="unrelated")
+        tables = grading_tables(title, self.runs, tuple(self._notes()), level=self.parameters["level"])
+        return (*tables, self._places_table())
 
     def _places_table(self) -> TextTable:
         """Return the table with shares of the places, and the tests that they are even."""
-        found = [(run, each) for run, grading in self.gradings.items() for each in grading.histograms]
+        found = [(run, each) for run in self.runs for each in run.grading.histograms]
         width = max((each.n_options for _, each in found), default=0)
-        places = map(str, range(1, width + 1))
         rows = []
-        for (judge, prompt, unrelated), each in found:
-            shares: list[str] = []
-            if not isinstance(each.places, Missing):
-                shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
-            tests = [
-                format_p_value(own if isinstance(own, Missing) else own.instance_p_value)
-                for own in (each.places, each.candidates)
-            ]
-            about = (self._run_name(judge, prompt), "yes" if unrelated else "no", format_count(each.n_options))
-            rows.append((*about, *shares, *[""] * (width - len(shares)), *tests))
+        for run, each in found:
+            shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
+            tests = [format_p_value(own.instance_p_value) for own in (each.places, each.candidates)]
+            rows.append((*run.names, str(each.n_options), *shares, *[""] * (width - len(shares)), *tests))
         return TextTable(
             kind="places",
             title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
-            headers=(self._key, "unrelated\noption", "candidates", *places, "p", "p of candidates"),
+            headers=(*_NAMES, "candidates", *map(str, range(1, width + 1)), "p", "p of candidates"),
             rows=tuple(rows),
         )
 
     def _notes(self) -> Iterator[str]:
         gradings = list(self.gradings.values())
-        chances = [grading.chance for grading in gradings if not isinstance(grading.chance, Missing)]
-        if chances:
-            reached = format_range(min(chances), max(chances))
-            yield f"A judge that chooses at random would reach a Grade Score of {reached}; corrected for chance, 0."
-        if any(grading.num_missing_response for grading in gradings):
-            missing = max(grading.num_missing_response for grading in gradings)
+        if missing := max((grading.num_missing_response for grading in gradings), default=0):
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
         yield from unscored_note(self.unscored_counts)
         yield from readings_note(grading.readings for grading in gradings)
-        if self.unscored_counts.unscored_votes:
-            yield GRADED_ON_OTHERS
         yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:

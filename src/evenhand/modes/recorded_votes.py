@@ -9,9 +9,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
-from evenhand.data.cells import (
-    weights_by_judge,
-)
+from evenhand.data.cells import weights_by_judge
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
@@ -34,7 +32,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, InMemory, Stored
+from evenhand.results.vote_columns import Cell, Stored
 from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
 
@@ -91,13 +89,12 @@ class VoteAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
         """Make an instance of each cell."""
         rule, weights = self.parameters["rule"], self.parameters["weights"]
-        shared: dict[tuple[int, ...], Verdict] = {}  # equal votes in memory are one value, and share a verdict
+        shared: dict[tuple[int, ...], Verdict] = {}  # equal votes in memory are one value
         for cell in cells:
             votes = tuple(map(id, cell.votes))
-            verdict = shared.get(votes) or recorded_verdict(cell.votes, self.criterion, rule, weights)
-            if isinstance(self.stored, InMemory):
-                shared[votes] = verdict
-            yield RecordedInstance(**cell.about, verdict=verdict)
+            if votes not in shared:  # its verdict holds the votes, so that no other has the same number
+                shared[votes] = recorded_verdict(cell.votes, self.criterion, rule, weights)
+            yield RecordedInstance(**cell.about, verdict=shared[votes])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -117,12 +114,9 @@ class VoteAnalysis(Analysis):
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row."""
         found = []
-        for system in self.systems:
-            rows = [
-                Outcome.of_verdict((each.instance, *([system] if system else [])), each.verdict, each.cluster)
-                for each in self.entries
-                if each.system == system
-            ]
+        for system, own in self.by_system.items():
+            name = (system,) if system else ()
+            rows = [Outcome.of_verdict((each.instance, *name), each.verdict, each.cluster) for each in own]
             found.append(Outcomes.by(self.criterion, rows, system=system))
         return tuple(found)
 
@@ -143,18 +137,18 @@ class VoteAnalysis(Analysis):
     @cached_property
     def summaries(self) -> Mapping[str, VoteSummary]:
         """System -> what its verdicts say."""
-        labels, found = self.criterion.labels, {}
-        for system in self.systems:
-            own = [each for each in self.entries if each.system == system]
-            found[system] = summarize_votes(
+        labels = self.criterion.labels
+        return {
+            system: summarize_votes(
                 [each.verdict for each in own],
                 self.criterion,
                 [None if each.reference is None else labels.index(each.reference) for each in own],
-                level=self.level_over([each.cluster for each in own]),
+                level=self.level_of(system),
                 resamples=self.parameters["resamples"],
                 seed=self.parameters["seed"],
             )
-        return found
+            for system, own in self.by_system.items()
+        }
 
     @property
     def summary(self) -> VoteSummary:

@@ -76,7 +76,7 @@ from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
 from evenhand.scoring import VoteMeasures, readings_note, vote_measures
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import PositionBias, position_bias
-from evenhand.statistics.contests import rate_against_each, win_rate_intervals
+from evenhand.statistics.contests import rate_against_each
 from evenhand.statistics.intervals import (
     ConfidenceSequence,
     IntervalLevel,
@@ -88,7 +88,7 @@ from evenhand.statistics.intervals import (
     mean_leads,
     p_value_of,
 )
-from evenhand.statistics.paired_differences import DifferenceTest, PairComparison, holm
+from evenhand.statistics.paired_differences import PairComparison, holm
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
 from evenhand.votes import Vote
@@ -408,6 +408,7 @@ class ContestSummary(VoteMeasures):
     Intervals take instances as the sampling unit, each with all its contests.
 
     Attributes:
+        ranking: The ranking of the systems.
         systems: One summary per system, in the order given.
         num_instances: Instances with a contest.
         contests: The number of contests.
@@ -420,6 +421,7 @@ class ContestSummary(VoteMeasures):
             the first place, and its exact test. The unit is a contest and judge. Its measures follow.
     """
 
+    ranking: Ranking
     systems: tuple[SystemSummary, ...]
     num_instances: int
     contests: int = measure("count", name="num_contests")
@@ -428,7 +430,7 @@ class ContestSummary(VoteMeasures):
     num_unscored: int = measure("count")
     unscored_contests: Mapping[str, int] = measure("count")
     position_consistency: Interval | Missing = measure("share")
-    position: PositionBias | Missing
+    position: PositionBias
     num_inconsistent: int = measure("count")
     num_lone: int = measure("count")
     first_shown_preference: Interval | Missing = measure("share")
@@ -445,27 +447,27 @@ def summarize_contests(
     *,
     reduction: Reduction = "win_rate",
     level: Level = 0.95,
-    ranking: Ranking | None = None,
+    lengths: bool = False,
+    orders_known: bool = True,
 ) -> ContestSummary:
     """Return the summary of some contests.
 
     Args:
         contests: In any order.
         systems: The names, in the order of the report.
-        reduction: The rule by which contests become winrates.
+        reduction: The rule by which contests become winrates; strengths and other models count every contest of any
+            grade once.
         level: The level of the intervals, which are over the instances, or the clusters that the contests name.
-        ranking: The ranking of the same contests, if it has been made already.
-
-    Raises:
-        InvalidInputError: If a contest names a system that ``systems`` does not.
+        lengths: Whether to estimate winrates at equal length.
+        orders_known: Whether votes say which system was shown first.
     """
-    unknown = {name for contest in contests for name in (contest.first, contest.second)} - set(systems)
-    if unknown:
-        raise InvalidInputError(f"the contests name the systems {sorted(unknown)!r}, which are not among {systems!r}")
-    if ranking is None:
-        resolved, presented = resolved_contests(contests, systems, reduction), presented_contests(contests, systems)
-        rounds = [contest.round for contest in contests]
-        ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level)
+    ranking = rank_systems(
+        resolved_contests(contests, systems, reduction),
+        presented=presented_contests(contests, systems) if orders_known else None,
+        rounds=[contest.round for contest in contests],
+        length_difference=[contest.length_difference for contest in contests] if lengths else None,
+        level=level,
+    )
     clusters = {contest.instance: contest.cluster for contest in contests}
     level = replace(IntervalLevel.of(level), clusters=None if None in clusters.values() else [*clusters.values()])
     reasons = Counter(contest.unscored_reason for contest in contests if contest.unscored_reason is not None)
@@ -478,30 +480,31 @@ def summarize_contests(
         rows=np.array([places[contest.instance] for contest in contests], dtype=int),
         level=level,
     )
-    by_system: dict[str, list[int]] = {system: [] for system in systems}
-    for place, contest in enumerate(contests):
-        by_system[contest.first].append(place)
-        by_system[contest.second].append(place)
     entries = {entry.system: entry for entry in ranking.systems}
     summaries = []
-    for system, own in by_system.items():
-        held, entry = [contests[place] for place in own], entries[system]
-        if ranking.anytime:
-            low, high, leading = _bounds_against_each(held, system, reduction, level)
-        else:
-            low, high, leading = winrate_bounds(held, system, entry.winrate or None, reduction=reduction, level=level)
+    for system in systems:
+        own = np.array([system in {contest.first, contest.second} for contest in contests], dtype=bool)
+        held, entry = [contest for contest, counted in zip(contests, own, strict=True) if counted], entries[system]
+        low, high, leading = winrate_bounds(
+            held, system, entry.winrate or None, reduction=reduction, level=level, apart=ranking.anytime
+        )
         summaries.append(
             SystemSummary(
                 **{each.name: getattr(entry, each.name) for each in fields(entry)},
                 winrate_if_unscored_0=or_missing(low, "no contest"),
                 winrate_if_unscored_1=or_missing(high, "no contest"),
                 unscored_bounds=leading,
-                unscored_counts=UnscoredCounts.of(
-                    columns.votes.only(np.isin(np.arange(len(contests)), own)), [each.instance for each in held]
-                ),
+                unscored_counts=UnscoredCounts.of(columns.votes.only(own), [each.instance for each in held]),
             )
         )
+    judged = [contest.cluster for contest in contests for _ in contest.selections]
+    position = position_bias(
+        [own for contest in contests for own in contest.selections],
+        level=level.over(None if level.clusters is None else judged),
+    )
+    first = position.first_position_share if orders_known else None
     return ContestSummary(
+        ranking=ranking,
         systems=tuple(summaries),
         num_instances=len(places),
         contests=len(contests),
@@ -510,31 +513,14 @@ def summarize_contests(
         num_unscored=sum(contest.score is None for contest in contests),
         unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
         position_consistency=or_missing(consistency, "no contest was read in two orders"),
-        **_position_measures(contests, level),
+        position=position,
+        num_inconsistent=position.n_inconsistent,
+        num_lone=position.n_lone,
+        first_shown_preference=or_missing(position.first_shown_share, ALL_AGREE),
+        first_shown_preference_p_value=or_missing(position.p_value, ALL_AGREE),
+        first_position_share=or_missing(first, "no vote is known to be for a place"),
         **measures,
     )
-
-
-def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dict[str, Any]:
-    """Return the measures of a judge's two orders, by the names of the summary."""
-    selections = [own for contest in contests for own in contest.selections]
-    if not selections:
-        names = ("position", "first_shown_preference", "first_shown_preference_p_value", "first_position_share")
-        return {**dict.fromkeys(names, Missing("nothing was judged")), "num_inconsistent": 0, "num_lone": 0}
-    judged = [contest.cluster for contest in contests for _ in contest.selections]
-    position = position_bias(selections, level=level.over(None if level.clusters is None else judged))
-    return {
-        "position": position,
-        "num_inconsistent": position.n_inconsistent,
-        "num_lone": position.n_lone,
-        "first_shown_preference": or_missing(position.first_shown_share, ALL_AGREE),
-        "first_shown_preference_p_value": or_missing(position.p_value, ALL_AGREE),
-        "first_position_share": or_missing(position.first_position_share, "no vote is for a place"),
-    }
-
-
-_Bounds = tuple[float | None, float | None, UnscoredBounds | None]
-"""A winrate if every unscored vote had been against the system, or for it; and its leading bounds."""
 
 
 def winrate_bounds(
@@ -544,7 +530,8 @@ def winrate_bounds(
     *,
     reduction: Reduction = "win_rate",
     level: Level = 0.95,
-) -> _Bounds:
+    apart: bool = False,
+) -> tuple[float | None, float | None, UnscoredBounds | None]:
     """Return a system's winrate if every unscored vote had been against it, or for it, and the bounds if these lead.
 
     A contest that was set aside is lost or won too, but is not unscored.
@@ -555,48 +542,29 @@ def winrate_bounds(
         rate: Its winrate over the scored contests.
         reduction: The rule by which contests become winrates.
         level: The level of the intervals.
+        apart: Take the mean of the winrates against each of the others (:func:`rate_against_each`).
     """
+    if not contests:
+        return None, None, None
     ends = unscored_limits(contests, reduction)
     second = np.array([contest.first != system for contest in contests], dtype=bool)
     turned = ends[second, ::-1]  # the first system's wins are the second one's losses
     turned[..., 0] = turned[..., 1] - turned[..., 0]
     ends[second] = turned
+    opponents = np.array([contest.opponent(system) if apart else "" for contest in contests])
+    columns = opponents[:, None, None] == np.unique(opponents)  # (n, 1, opponents)
+    won, fought = (ends[..., place, None] * columns for place in (0, 1))
     kept = ~np.array([contest.set_aside for contest in contests], dtype=bool)
-    aside, (worst, best) = len(contests) - int(kept.sum()), ends[kept].sum(axis=0).tolist()
+    aside, taken, met = columns[~kept].sum(axis=(0, 1)), won[kept].sum(axis=0), fought[kept].sum(axis=0)
     unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
     leading = None
-    if unscored.any() and not mean_leads(rate, worst[0] / worst[1], best[0] / best[1]):
+    if unscored.any() and not mean_leads(rate, *(taken[:, met[0] > 0] / met[:, met[0] > 0]).mean(axis=1).tolist()):
         over = IntervalLevel.of(level).over(np.array(cluster_numbers(contests))[kept].tolist())
-        (least,), (greatest,) = (win_rate_intervals(*ends[kept, side].T, level=over) for side in (0, 1))
-        leading = bounds_between(least, greatest, share=float(unscored.mean()), unit="contests")
-    lost, taken = worst[1] + aside, best[1] + aside
-    return worst[0] / lost if lost else None, (best[0] + aside) / taken if taken else None, leading
-
-
-def _bounds_against_each(
-    contests: Sequence[Contest], system: str, reduction: Reduction, level: IntervalLevel
-) -> _Bounds:
-    """Return the same with equal weights for all opponents (:func:`rate_against_each`)."""
-    held: dict[str, list[Contest]] = {}
-    for contest in contests:
-        held.setdefault(contest.opponent(system), []).append(contest)
-    met = resolved_contests(contests, (system, *held), reduction).meetings.of_system(0)
-    found = rate_against_each(*met, level=level.over(None))
-    if found is None:
-        return None, None, None
-    each, rates = replace(level, level=found[1][0].level), iter(found[1])
-    limits, ends = [], []
-    for own, fought in zip(held.values(), met[1].sum(axis=0).tolist()[1:], strict=True):
-        rate = next(rates) if fought else None
-        *sides, leading = winrate_bounds(own, system, rate, reduction=reduction, level=each)
-        limits.append(sides)
-        if leading is not None:
-            ends.append((leading.low, leading.high, leading.interval_low, leading.interval_high, leading.share))
-        elif rate is not None:
-            ends.append((rate.estimate, rate.estimate, rate.low, rate.high, 0.0))
-    (low, high), means = np.mean(np.array(limits, dtype=float), axis=0).tolist(), np.mean(ends, axis=0).tolist()
-    bounds = UnscoredBounds(means[0], means[1], means[2], means[3], means[4], "contests")
-    return low, high, bounds if bounds.share else None
+        least, greatest = (rate_against_each(won[kept, side], fought[kept, side], level=over) for side in (0, 1))
+        if least is not None and greatest is not None:
+            leading = bounds_between(least[0], greatest[0], share=float(unscored.mean()), unit="contests")
+    low, high = taken[0] / (met[0] + aside), (taken[1] + aside) / (met[1] + aside)
+    return float(low.mean()), float(high.mean()), leading
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,16 +622,6 @@ def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
 
 
-NO_ORDER = Missing("the votes do not say which system was shown first")
-WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
-    (
-        *("position", "positional_bias", "position_consistency"),
-        *("first_shown_preference", "first_shown_preference_p_value", "first_position_share"),
-    ),
-    NO_ORDER,
-)
-"""The measures that are not known if the order shown is not."""
-
 MOST_SYSTEMS_IN_A_MATRIX = 10
 """With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
 
@@ -690,14 +648,14 @@ class WinrateAnalysis(Analysis):
     @cached_property
     def summary(self) -> ContestSummary:
         """Winrates under the reduction, ties, unscored contests, and how far the judge can be trusted."""
-        summary = summarize_contests(
+        return summarize_contests(
             self.entries,
             self.systems,
             reduction=self.reduction,
             level=self._level,
-            ranking=self.ranking,
+            lengths=True,
+            orders_known=self.parameters.get("orders_known", True),
         )
-        return summary if self.parameters.get("orders_known", True) else replace(summary, **WITHOUT_PLACES)
 
     @property
     def reduction(self) -> Reduction:
@@ -715,22 +673,10 @@ class WinrateAnalysis(Analysis):
         """The level of intervals, and their method; what belongs together is in the contests."""
         return IntervalLevel(self.parameters["level"], None, self.parameters["interval"])
 
-    @cached_property
+    @property
     def ranking(self) -> Ranking:
-        """Ranks, strengths, the position advantage, pairs with tests, groups, length-controlled winrates.
-
-        Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
-        contest of any grade once.
-        """
-        return rank_systems(
-            resolved_contests(self.entries, self.systems, self.reduction),
-            presented=presented_contests(self.entries, self.systems)
-            if self.parameters.get("orders_known", True)
-            else None,
-            rounds=[contest.round for contest in self.entries],
-            length_difference=[contest.length_difference for contest in self.entries],
-            level=self._level,
-        )
+        """Ranks, strengths, the position advantage, pairs with tests, groups, length-controlled winrates."""
+        return self.summary.ranking
 
     @cached_property
     def met(self) -> Mapping[frozenset[str], list[Contest]]:
@@ -840,13 +786,11 @@ class WinrateAnalysis(Analysis):
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
-        found: dict[str, float | None] = {}
-        for system in self.systems:
-            own = self.met.get(frozenset([system]), ())
-            lengths = {each.instance: each.first_length if each.first == system else each.second_length for each in own}
-            known = [length for length in lengths.values() if length is not None]
-            found[system] = sum(known) / len(known) if known else None
-        return found
+        found: dict[str, dict[int, int]] = {system: {} for system in self.systems}
+        for each in self.entries:
+            for system, length in ((each.first, each.first_length), (each.second, each.second_length)):
+                found[system] |= {} if length is None else {each.instance: length}
+        return {system: sum(own.values()) / len(own) if own else None for system, own in found.items()}
 
     @property
     def ranked(self) -> tuple[SystemSummary, ...]:
@@ -1007,36 +951,33 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
     decided = table.decisions if ranking.anytime else {}
 
     def head_to_head(pair: PairComparison) -> str:
-        found = table.head_to_head[pair.first, pair.second]
-        return format_score(pair.win_rate, found.bounds)
-
-    def p_value(test: DifferenceTest | None) -> str:
-        return format_p_value(None if test is None else test.adjusted_p_value)
+        return format_score(pair.win_rate, table.head_to_head[pair.first, pair.second].bounds)
 
     def decision(pair: PairComparison) -> str:
         known = decided.get((pair.first, pair.second))
-        if known is None:
-            return MISSING
-        return f"{'after' if known.decided else 'not after'} {format_count(known.prompts, 'prompt')}"
+        after = "" if known is None or known.decided else "not "
+        return MISSING if known is None else f"{after}after {format_count(known.prompts, 'prompt')}"
 
     title = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
     columns = [
         Column("contests", "contests"),
         Column(f"head to head [{level}]", head_to_head),
-        Column("p", lambda pair: p_value(pair.win_rate_test)),
+        Column("p", lambda pair: format_p_value(getattr(pair.win_rate_test, "adjusted_p_value", None))),
     ]
     if ranking.anytime:
         title += " (p corrected by Holm; all holds at any time)"
         columns.append(Column("decided", decision))
     else:
+        header = "difference" if ranking.balanced else "difference of strengths"
         title += (
             f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
             if ranking.balanced
             else ", and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
         )
-        header = "difference" if ranking.balanced else "difference of strengths"
-        columns.append(Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)))
-        columns.append(Column("p", lambda pair: p_value(pair.difference_test)))
+        columns += [
+            Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)),
+            Column("p", lambda pair: format_p_value(getattr(pair.difference_test, "adjusted_p_value", None))),
+        ]
     pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
     return measures_table(title, ("systems",), pairs, columns, kind="pairs")
 
@@ -1053,7 +994,7 @@ def _of_all(some: int, total: int, noun: str) -> str:
 
 def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     ranking, summary = table.ranking, table.summary
-    notes = [*_anytime_notes(table)]
+    notes = [*_anytime_notes(table)] if ranking.anytime else []
     davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
     notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
     if any(entry.length_controlled_winrate for entry in ranking.systems):
@@ -1087,26 +1028,20 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
 
 def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
     """Give notes on when the comparison was decided, and which numbers are valid at any time."""
-    if not table.ranking.anytime:
-        return
     if table.parameters.get("stop"):
         known = table.decisions.values()
-        after = sorted(one.prompts for one in known if one.decided)
-        decided = f"{_of_all(len(after), len(known), 'pair')} decided"
-        if after:
-            first, last = format_count(after[0]), format_count(after[-1], "prompt")
-            decided += f", after {last if after[0] == after[-1] else f'{first} to {last}'}"
-        leans = " The estimate of a pair that is decided leans away from ½; its interval holds." if after else ""
+        after = [one.prompts for one in known if one.decided]
+        span = " to ".join(map(format_count, sorted({min(after), max(after)}))) if after else ""
         yield (
-            f"{decided}; {_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any "
-            f"pair of equal systems is ever decided has a probability of "
-            f"{format_percent(1 - table.parameters['level'])} at most, over all looks and pairs.{leans}"
+            f"{_of_all(len(after), len(known), 'pair')} decided{f', after {span} prompts' if after else ''}; "
+            f"{_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any pair of "
+            f"equal systems is ever decided has a probability of {format_percent(1 - table.parameters['level'])} at "
+            "most, over all looks and pairs. The estimate of a decided pair leans away from ½; its interval holds."
         )
     yield (
-        "Intervals and p-values hold at all looks together and wherever one stops: bets on the scores of prompts, or "
-        "of clusters of them. A winrate is the mean of those against each of the others. Strengths, the position "
-        "advantage and winrates at equal length are left out: their intervals would be those of a sample of a fixed "
-        "size."
+        "Intervals and p-values hold at all looks together and wherever one stops. A winrate is the mean of those "
+        "against each of the others. Strengths, the position advantage and winrates at equal length are left out: "
+        "their intervals would be those of a sample of a fixed size."
     )
 
 
@@ -1126,11 +1061,8 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
         yield f"Not distinguishable at the {level} level ({how}): {alike}."
     else:
         yield f"All systems are distinguishable at the {level} level ({how})."
-    if ranking.anytime:
-        yield from _missing_notes("rank", ranking)
-        return
-    yield from _missing_notes("strength", ranking)
-    yield from _missing_notes("length_controlled_winrate", ranking)
+    for name in ("rank",) if ranking.anytime else ("strength", "length_controlled_winrate"):
+        yield from _missing_notes(name, ranking)
     if not ranking.balanced:
         added = (
             " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
@@ -1156,7 +1088,7 @@ def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
 
 def _order_note(table: WinrateAnalysis) -> str:
     summary, position = table.summary, table.summary.position
-    if isinstance(position, Missing) or not summary.positional_bias:
+    if not summary.positional_bias:
         return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
     note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
     if position.p_value is not None:

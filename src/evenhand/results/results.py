@@ -175,7 +175,7 @@ class Results(PrintedTables):
         """
         texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
-        for cell, asked in self._cells_with_questions():
+        for cell, asked in self.cells_with_questions():
             named = self.analysis.row_name(cell.about["instance"])
             if row in {None, named}:
                 shown = None
@@ -191,15 +191,12 @@ class Results(PrintedTables):
         """
         abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
         found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        if self.labelled_by == ("first", "second"):
-            found.check_lengths(abouts)
-        else:
-            found.check_prompts(
-                (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-                for cell in self.cells()
-                for sent in [vote.prompts for vote in cell.votes[:1]]
-                if sent
-            )
+        found.check_prompts(
+            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+            for cell in self.cells()
+            for sent in [vote.prompts for vote in cell.votes[:1]]
+            if sent
+        )
         return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
@@ -246,7 +243,8 @@ class Results(PrintedTables):
             raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
         return RowView(str(row), found)
 
-    def _cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
+    def cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
+        """Give each cell with its question and verdict."""
         for part in self.analysis.parts():
             yield from zip(part.stored.cells(), part.asked(), strict=True)
 
@@ -621,7 +619,7 @@ def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[flo
 def _questions(results: Results, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
     """Name of a question, its row by its place in the first result -> what was asked, the width of its scores."""
     found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
-    for cell, asked in results._cells_with_questions():
+    for cell, asked in results.cells_with_questions():
         if asked.selected is not None and cell.about["instance"] in place:
             low, high = (0.0, 1.0) if asked.compares else results.analysis.criterion_of(cell).score_range
             row, *names = results.analysis.question_name(cell)

@@ -6,7 +6,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.rows import read_file
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from tests.support.shared import shared_path
 
@@ -97,7 +97,7 @@ def test_its_replies_are_read_again_in_both_orders():
 
 def test_recorded_judgements_of_mt_bench_are_read_again():
     """The authors' verdicts on 14,400 recorded replies, as ``gen_judgment.py`` would have written them, and ours."""
-    recorded = read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz"))[:400]
+    recorded = read_rows(shared_path("data/posbias_mtbench_raw.jsonl.gz"))[:400]
     winners = {"A": "model_1", "B": "model_2", "C": "tie"}
     games = [
         pair(winners.get(row["parsed"], "error"), "error", (row["text"], "$ERROR$"), question_id=number)

@@ -9,7 +9,7 @@ import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Option
 from evenhand.data.formats.rubrics import format_of
-from evenhand.data.rows import read_file
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.votes import Verdict
 
@@ -96,7 +96,7 @@ DATA_SET = {
 def test_a_data_set_is_its_rubric_and_its_rows(indent, tmp_path):
     def rows_of(**changed):
         (tmp_path / "set.json").write_text(json.dumps({**DATA_SET, **changed}, indent=indent))
-        return read_file(tmp_path / "set.json")
+        return read_rows(tmp_path / "set.json")
 
     assert evenhand.load(DATA_SET) == evenhand.load(WRITTEN).model_copy(update={"name": "essays"})
     first, second = rows_of()

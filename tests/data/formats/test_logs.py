@@ -10,7 +10,7 @@ import pytest
 
 import evenhand
 from evenhand.data.formats.logs import ZSTANDARD
-from evenhand.data.rows import read_file
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 
 LONG = "Is the answer right? " * 20
@@ -88,7 +88,7 @@ def log(request, tmp_path):
 
 def test_a_log_of_inspect_is_its_samples_in_the_order_of_the_data_set(log):
     rows = evenhand.read_log(log)
-    assert rows == read_file(log)
+    assert rows == read_rows(log)
     assert [(row["id"], row["epoch"]) for row in rows] == [("q1", 1), ("q2", 1), ("q2", 2), ("q3", 1)]
     assert rows[0]["scores"]["model_graded_qa"]["explanation"] == f"{LONG}\nGRADE: I"
     assert rows[1]["input"] == [{"role": "user", "content": "Hi"}]
