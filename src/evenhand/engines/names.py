@@ -15,12 +15,10 @@ from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
-from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
+from evenhand.engines.free_engines import BaselineEngine, ReplayEngine, SimulatedEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.http import normalized_base_url
-from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.remote import RemoteJudge
-from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 

@@ -33,7 +33,7 @@ from uuid import uuid4
 from anyio.from_thread import start_blocking_portal
 
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine
-from evenhand.engines import free_engines, litellm, openai_compatible, replay
+from evenhand.engines import free_engines, hosted
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.calls import Calls, classifications_of
 from evenhand.engines.journal import Journal, open_journal
@@ -200,12 +200,10 @@ def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **
 
 
 BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
-LiteLLMEngine = _derived(litellm.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
-OpenAICompatibleEngine = _derived(
-    openai_compatible.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible"
-)
+LiteLLMEngine = _derived(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
+OpenAICompatibleEngine = _derived(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
 ReplayEngine = _derived(
-    replay.ReplayEngine,
+    free_engines.ReplayEngine,
     journal=None,
     get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
 )
