@@ -304,13 +304,11 @@ done
     assert told == ["reliability", "--on-position-bias"]
 
 
-def test_catalog_list_show_path_and_check(tmp_path, capsys):
+def test_catalog_list_show_and_check(tmp_path, capsys):
     assert main(["catalog", "list", "direct.relevance"]) == 0
     assert capsys.readouterr().out.startswith("criteria.evenhand.direct.relevance ")
     assert main(["catalog", "show", "criteria.evenhand.direct.relevance"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "relevance"
-    assert main(["catalog", "path"]) == 0
-    assert capsys.readouterr().out.strip().endswith("catalog")
     assert main(["catalog", "check"]) == 0
     done, _, rest = capsys.readouterr().out.partition(" of ")
     assert int(done) == int(rest.split()[0]) >= 80
