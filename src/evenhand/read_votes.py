@@ -721,16 +721,17 @@ def votes_given(data: object, options: Any, taken: frozenset[str]) -> RecordedVo
     for name, value in options.changed_from_default(*sorted(others & options.model_fields_set)).items():
         raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
     rows = read_rows(options.votes if data is None else data, options.split)
-    fields = named_columns(options, "id_field", *VoteFields.model_fields)
-    return RecordedVotes.of(rows, VOTE if data is None else options.votes, fields)
+    return RecordedVotes.of(rows, VOTE if data is None else options.votes, named_columns(options))
 
 
-def named_columns(options: Any, *names: str) -> dict[str, str]:  # noqa: ANN401 - of a function
-    """Return setting -> the column that it names, of those that are given."""
-    return {name: column for name in names if (column := getattr(options, name)) is not None}
+def named_columns(options: Any) -> dict[str, str]:  # noqa: ANN401 - of a function
+    """Return setting -> the column of recorded votes that it names, of those that are given."""
+    given = {name: getattr(options, name, None) for name in ("id_field", *VoteFields.model_fields)}
+    return {name: column for name, column in given.items() if column is not None}
 
 
 def refuse_vote_columns(options: Any, *but: str) -> None:  # noqa: ANN401 - of a function
     """Refuse columns of recorded votes where no votes are given, except those that the function also takes then."""
-    for name, column in named_columns(options, *(each for each in VoteFields.model_fields if each not in but)).items():
-        raise InvalidInputError(f"{name} is {column!r}, a column of recorded votes: give votes=…, or leave it out")
+    for name, column in named_columns(options).items():
+        if name not in ("id_field", *but):
+            raise InvalidInputError(f"{name} is {column!r}, a column of recorded votes: give votes=…, or leave it out")

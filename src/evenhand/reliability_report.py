@@ -35,7 +35,6 @@ from evenhand.judging.run import limits_after, parameters_of
 from evenhand.options import (
     JudgeArguments,
     Options,
-    RecordedOptions,
     ReliabilityArguments,
     RunOptions,
     WinratesArguments,
@@ -287,8 +286,7 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         VoteRules.from_parameters(dict(run)).check(criterion.scale)
         reader, label = LabelReader(criterion, as_index=options.as_index), gold.get(criterion.name)
         cells = read_assessments(read, reader, gold=label, cluster_field=run.cluster_field, weights=run.judge_weights)
-        how = {"rule": None, "weights": None, **options.values_of(RecordedOptions)}
-        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], (), how)
+        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], options)
     else:
         how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
         how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}

@@ -352,9 +352,8 @@ class RubricJudge(AssessingJudge):
             rubric. The scores of its criteria are then those of an instance, in the list ``<main>_criteria``.
         calls: ``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric, in which a
             missing or invalid entry leaves only its own criterion unscored.
-        shuffle_options: Show the options in a seeded random order of each instance and criterion, which is in each
-            vote; False shows them as written.
-        orders: Another order than ``shuffled``.
+        orders: The order of the options: ``shuffled`` in a seeded random order of each instance and criterion, which is
+            in each vote, ``given`` as written, or another.
         check_positional_bias: True shows each order's reverse too, and averages.
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none.
         na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
@@ -367,7 +366,6 @@ class RubricJudge(AssessingJudge):
     rubric: Any = None
     rubric_field: Maybe[str] = None
     calls: str = "per_criterion"
-    shuffle_options: bool = True
     auto_na_option: bool = True
     na_strategy: Maybe[str] = None
     na_partial: Maybe[float] = None
@@ -376,11 +374,6 @@ class RubricJudge(AssessingJudge):
     check_positional_bias: Union[bool, float] = False
     flow: str = "one_step"
     judges_by = "rubric"
-
-    def changed_options(self) -> Dict[str, Any]:
-        """Return the order of the options, which ``shuffle_options`` sets."""
-        as_written = self.shuffle_options is False and self.orders == "shuffled"
-        return {**super().changed_options(), "orders": "given" if as_written else self.orders}
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data, and the names of the scores."""

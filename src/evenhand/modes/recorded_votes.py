@@ -65,7 +65,7 @@ class VoteAnalysis(Analysis):
     """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
-    judged: ClassVar = ("criterion", "notes")
+    judged: ClassVar = ("criterion",)
     names: ClassVar[tuple[str, ...]] = ("instance",)
     compared: ClassVar = ("aggregated_value", "selected_option")
     has_verdicts: ClassVar = True
@@ -169,7 +169,7 @@ class VoteAnalysis(Analysis):
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
             read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
-            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.header["notes"])))
+            tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
                 tables.append(labels_table(named, compared))
@@ -302,8 +302,6 @@ class AgreementAnalysis(Analysis):
         ]
         if silent:
             notes.append(f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair.")
-        if (numbers := self.parameters.get("numbers_read_as")) is not None:
-            notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         title = f"Agreement on {format_count(self.parameters['n'], 'instance')}"
