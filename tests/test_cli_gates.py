@@ -4,7 +4,6 @@ import csv
 import json
 from xml.etree import ElementTree
 
-import pyarrow.parquet
 import pytest
 
 from evenhand.by_name import open as open_results
@@ -123,18 +122,16 @@ def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     assert main(["compare", str(run), "--require", "relevance.change.same[new] < 0.5", str(first)]) == 3
     assert main(["export", str(run), "--where", "langauge=de"]) == 2
     assert main(["rescore", str(run), "--rule", "mean"]) == 2
-    assert "Did you mean 'language'?" in capsys.readouterr().err
+    assert "there is no column 'langauge'" in capsys.readouterr().err
     assert main(["compare", str(run), str(run.with_name("rows.jsonl"))]) == 2
     assert "evenhand compare A.parquet B.parquet" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "markdown", "latex", "html"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "markdown", "latex", "html"])
 def test_every_export_holds_what_was_judged(form, run, tmp_path):
     out = tmp_path / f"out.{form}"
     assert main(["export", str(run), "--as", form, "--out", str(out)]) == 0
-    if form == "parquet":
-        read = pyarrow.parquet.read_table(out).to_pylist()
-    elif form == "csv":
+    if form == "csv":
         read = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
     elif form == "jsonl":
         read = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

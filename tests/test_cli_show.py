@@ -1,12 +1,9 @@
-"""``evenhand show FILE``: what any file holds, and the verbs that take it."""
+"""``evenhand show FILE``: what any file holds."""
 
 import json
-import re
 
 import evenhand
 from evenhand.cli import main
-from evenhand.cli.app import command_line
-from evenhand.cli.result_verbs import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
 from evenhand.engines.free_engines import SimulatedEngine
 from tests.support.rows import write_rows
 
@@ -24,18 +21,15 @@ def test_rows_have_columns_and_first_values(tmp_path, capsys):
     assert "id 4 p0, p1, p2" in printed
     assert "judge 4 yes, no" in printed  # what a column is for is not guessed
     assert "answer 4 It is long enough to…" in printed
-    assert f"Verbs that take it: {ROW_VERBS}" in printed
-    assert LABEL_VERBS not in printed
 
 
-def test_a_saved_result_prints_its_tables_and_its_kind(tmp_path, capsys):
+def test_a_saved_result_prints_its_tables(tmp_path, capsys):
     path = tmp_path / "run.parquet"
     how = {"response_fields": "answer", "context_fields": [], "progress": False, "journal": None}
     found = evenhand.judge(ROWS, "Is it good?", SimulatedEngine(), **how)
     found.save(path)
     printed = shown(path, capsys)
     assert " ".join(str(found).split())[:80] in printed
-    assert f"a saved result, 4 judgements. Verbs that take it: {RESULT_VERBS}." in printed
     assert main(["show", str(path), "--format", "json"]) == 0
     json.loads(capsys.readouterr().out)
 
@@ -47,9 +41,3 @@ def test_what_is_asked_of_a_result_is_not_asked_of_rows(tmp_path, capsys):
         assert "rows.jsonl" in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.csv")]) == 2
     assert "none.csv" in capsys.readouterr().err
-
-
-def test_the_verbs_that_are_named_exist():
-    known = {name for name in command_line() if not name.startswith("-")}
-    for verbs in (RESULT_VERBS, ROW_VERBS):
-        assert set(re.sub("with recorded votes", "", verbs).replace(";", ",").replace(" ", "").split(",")) <= known

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from evenhand.catalog import catalog_entries, catalog_path
+from evenhand.catalog import catalog_entries
 from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 
 EXIT_UNSOUND = 1
-catalog = App(name="catalog", group="Maintenance", help="List, show, locate and check the entries of the catalog.")
+catalog = App(name="catalog", group="Maintenance", help="List, show and check the entries of the catalog.")
 
 
 @catalog.command(name="list")
@@ -35,13 +35,6 @@ def list_entries(part: str = "", /) -> int:
 def show_entry(identifier: Annotated[str, Parameter(name="ID")], /) -> int:
     """Print an entry."""
     say(_entry(identifier).read_text(encoding="utf-8").rstrip("\n"))
-    return 0
-
-
-@catalog.command(name="path")
-def show_path(identifier: Annotated[str | None, Parameter(name="ID")] = None, /) -> int:
-    """Print the path of an entry, or of the catalog."""
-    say(str(catalog_path() if identifier is None else _entry(identifier)))
     return 0
 
 

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
 from evenhand.options import RuleOptions, option
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 
 Words = tuple[str, ...]
-RESULT_VERBS: Final = "show, rescore, export, compare, report, correct, to-label"
-ROW_VERBS: Final = (
-    "judge, winrates, checklist, reliability; with recorded votes aggregate-votes, agreement, read-replies"
-)
-LABEL_VERBS: Final = "correct RESULT --gold FILE, report RESULT --gold FILE"
 _MOST_VALUES: Final = 3
 _LONGEST: Final = 20
 
@@ -65,14 +60,9 @@ class FileContents(PrintedTables):
         title = f"{self.path}: {format_count(len(self.rows), 'row')}"
         return (TextTable(title, ("column", "filled", "first values"), tuple(columns), kind="columns"),)
 
-    def closing_notes(self) -> tuple[str, ...]:
-        """Name the verbs that take the file."""
-        labels = (f"As labels: {LABEL_VERBS}.",) if any("label" in row for row in self.rows) else ()
-        return f"Verbs that take it: {ROW_VERBS}.", *labels
-
 
 def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import PART, header_if_saved  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
     place = expanded(file)
     return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
@@ -91,7 +81,7 @@ def show(
     worst: int | None = None,
     checks: Flags[Checks] = None,
 ) -> int:
-    """Show a file and name the verbs that take it; of a saved result its tables, some verdicts, or one row whole.
+    """Show a file: the columns of rows or labels; of a saved result its tables, some verdicts, or one row whole.
 
     Args:
         file: A saved result, or rows or labels: CSV, JSONL, Parquet.
@@ -112,9 +102,6 @@ def show(
         say(FileContents(file, read_rows(Path(file))))
         return 0
     results = opened(file)
-    if alone:
-        held = f"{file}: a saved result, {format_count(len(results))} {results.analysis.holds}."
-        return end(results, checks, f"{held} Verbs that take it: {RESULT_VERBS}.")
     if listed and (row is not None or checks is not None):
         raise InvalidInputError(
             "--flips, --disagreements, --unscored and --worst list verdicts, and go neither with a row nor with "
@@ -203,9 +190,7 @@ def export(
     file: str,
     /,
     *,
-    form: Annotated[
-        Literal["csv", "jsonl", "parquet", "markdown", "latex", "html"] | None, Parameter(name="--as")
-    ] = None,
+    form: Annotated[Literal["csv", "jsonl", "markdown", "latex", "html"] | None, Parameter(name="--as")] = None,
     where: Words = (),
     out: Path | None = None,
 ) -> int:
@@ -213,70 +198,51 @@ def export(
 
     Args:
         file: A saved result.
-        form: A row for each verdict (csv, jsonl, parquet), or the tables as they are printed (markdown, latex, html);
-            by default a saved result, with --out.
+        form: A row for each verdict (csv, jsonl), or the tables as they are printed (markdown, latex, html); by default
+            a saved result, with --out.
         where: Keep some verdicts: COLUMN=VALUE of system, criterion, id or a column kept with --group-fields; several
             of one column are alternatives, several columns must all hold.
-        out: The file; parquet needs one, others are printed.
+        out: The file; forms but that of a saved result are printed without it.
     """
-    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - seconds of import
+    from evenhand.data.plain import as_json, as_plain  # noqa: PLC0415 - seconds of import
 
     place = check_out(out, [file])
     results = _filtered(opened(file), where)
     if form is None:
         return _keep(results, file, out, None)
-    if form in {"markdown", "latex", "html"}:
-        made = {"markdown": results.to_markdown, "latex": results.to_latex, "html": lambda: results.to_page("evenhand")}
-        text = made[form]()
+    rows = [as_plain(dict(record)) for record in results.records()]
+    if form == "jsonl":
+        text = "\n".join(map(as_json, rows))
+    elif form == "csv":
+        headers = tuple(dict.fromkeys(name for row in rows for name in row))
+        cells = tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows)
+        text = TextTable("verdicts", headers, cells, kind="verdicts").to_csv()
     else:
-        rows = [plain(dict(record)) for record in results.records()]
-        if form == "parquet":
-            import pyarrow as pa  # noqa: PLC0415 - as above
-            import pyarrow.parquet  # noqa: PLC0415 - as above
-
-            if place is None:
-                raise InvalidInputError("parquet is written to a file: give --out FILE.parquet")
-            with written_whole(place) as temporary:
-                pa.parquet.write_table(pa.Table.from_pylist(rows), temporary, compression="zstd")
-            text = ""
-        elif form == "jsonl":
-            text = "".join(as_json(row) + "\n" for row in rows)
-        else:
-            headers = tuple(dict.fromkeys(name for row in rows for name in row))
-            cells = tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows)
-            text = TextTable("verdicts", headers, cells, kind="verdicts").to_csv()
+        text = results.to_page("evenhand") if form == "html" else getattr(results, f"to_{form}")()
     if place is None:
         say(text.rstrip("\n"))
         return 0
-    if form != "parquet":
-        with written_whole(place) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    with written_whole(place) as temporary:
+        temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     say(f"the result was written to {place}")
     return 0
 
 
 def _filtered(results: Results, where: Sequence[str]) -> Results:
     """Return the questions with one of the values in every column that is named."""
-    wanted: dict[str, set[str]] = {}
+    wanted: dict[str, list[str]] = {}
     for word in where:
         column, equals, value = word.partition("=")
         if not equals or not column:
             raise InvalidInputError(f"--where is {word!r}; give COLUMN=VALUE, as language=de")
-        wanted.setdefault(column, set()).add(value)
-    if not wanted:
-        return results
-    groups: Mapping[str, Any] = results.parameters.get("groups", {})
-    columns = [*next(iter(results.abouts())), *groups]
-    for name in wanted:
-        if name not in columns:
-            raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, columns)}")
-    grouped = {name: results.group_of(name) for name in wanted if name in groups}
+        wanted.setdefault(column, []).append(value)
+    groups = {name: results.group_of(name) for name in wanted if name in results.parameters.get("groups", {})}
 
     def keep(about: Mapping[str, Any]) -> bool:
-        cells = {**about, **{name: rows[about["instance"]] for name, rows in grouped.items()}}
-        return all(str(cells.get(name)) in values for name, values in wanted.items())
+        return all(str(rows[about["instance"]]) in wanted[name] for name, rows in groups.items())
 
-    return results.filter(keep)
+    others = {name: values for name, values in wanted.items() if name not in groups}
+    return results.filter(keep, **others) if wanted else results
 
 
 def _cell(value: object) -> str:
@@ -314,7 +280,11 @@ def report(
         title: The title of the page.
     """
     if plot is not None:
-        return _draw(run, None if plot == "first" else plot, out)
+        if out is None:
+            raise InvalidInputError("report --plot needs --out, the file of the picture: .svg, .png or .pdf")
+        place = check_out(out, [run])
+        say(opened(run).plot(plot, out).caption, saved=place)
+        return 0
     from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
 
     folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
@@ -326,18 +296,6 @@ def report(
         how |= {"other": _opened(other), "names": (Path(run).stem, Path(other).stem)}
     write_report(place, _opened(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
-    return 0
-
-
-def _draw(run: str, kind: str | None, out: Path | None) -> int:
-    """Draw a picture, and print its caption."""
-    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - seconds of import
-
-    if out is None:
-        raise InvalidInputError("report --plot needs --out, the file of the picture: .svg, .png or .pdf")
-    place = check_out(out, [run])
-    check_ending(out, ENDINGS)
-    say(opened(run).plot(kind, out).caption, saved=place)
     return 0
 
 

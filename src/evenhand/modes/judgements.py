@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from evenhand.aggregation.rubric_score import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
-from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
@@ -54,7 +53,6 @@ from evenhand.results.notes import (
     unscored_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.saved import OnDisk
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
@@ -62,6 +60,7 @@ from evenhand.results.vote_columns import (
     BoolArray,
     Cell,
     FloatArray,
+    OnDisk,
     VerdictColumns,
     codes_of,
     first_rows,
@@ -368,18 +367,6 @@ class RubricMode(Mode[RubricResult]):
         for criterion in about.judged.criteria:
             yield judgement_about(about, criterion.name), cast.get(criterion.name, ())
 
-    def judged_cells(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
-    ) -> list[Cell]:
-        """Judge response by response; order the cells by criterion, system and instance."""
-        found = super().judged_cells(subjects, judges, places)
-        if self.own_rubrics:
-            return found
-        cells = dict.fromkeys((cell.about["criterion"], cell.about["system"]) for cell in found)
-        names = [list(dict.fromkeys(each)) for each in zip(*cells, strict=True)]
-        order = {cell: place for place, cell in enumerate(product(*names))}
-        return sorted(found, key=lambda cell: order[cell.about["criterion"], cell.about["system"]])
-
     @property
     def saved_as(self) -> str:  # type: ignore[override] # not of the class alone
         """The kind of the Python function's results."""
@@ -570,16 +557,7 @@ def summarize_rubric(
             criteria: the same name may be another criterion elsewhere.
         expected: The verdicts are expected values (``scoring="expected"``).
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
-
-    Raises:
-        InvalidInputError: If only some of the rubrics are clipped at the mean.
     """
-    clips = {rubric.clip for rubric in rubrics}
-    if len(clips) > 1:
-        raise InvalidInputError(
-            "the scores of some rubrics are clipped response by response and those of others at their mean only: judge "
-            "the rows of each kind in a run of its own"
-        )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
     ranges = [rubric_range(rubric) for rubric in rubrics]
@@ -589,7 +567,7 @@ def summarize_rubric(
     ends = np.array([each for each in limits if each is not None]).reshape(-1, 2)
     possible = [*chain(*(each.score for each in ranges)), *ends.ravel(), *(each for each in scores if each is not None)]
     low, high = float(min(possible)), float(max(possible))
-    bounds = (max(low - greatest, 0.0) if clips == {"score"} else low, high)
+    bounds = (max(low - greatest, 0.0) if all(rubric.clip == "score" for rubric in rubrics) else low, high)
     score, leading = bounded_mean(scores, limits, level=level, bounds=bounds)
     raw_score, raw_leading = bounded_mean(
         [None if weightless else result.raw_score for result in results],
@@ -874,7 +852,7 @@ class JudgementAnalysis(Analysis):
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
-        """The entries, ordered by criterion, system and instance."""
+        """The entries: criterion by criterion, or those of a rubric response by response."""
         return self.entries
 
     @cached_property
