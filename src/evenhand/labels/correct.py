@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.data.plain import as_json, as_plain
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
-from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
+from evenhand.labels.people import Labels, Paired, paired, read_gold
 from evenhand.numbers import (
     Missing,
     format_count,
@@ -345,8 +345,13 @@ def correct(
             f"results is {results!r}; give what judge, winrates, checklist, aggregate_votes or run_mode returned, or "
             "what evenhand.open reads"
         )
-    fields = {"label_field": label_field, "annotator_field": annotator_field, "probability_field": probability_field}
-    labels = read_gold(results, gold, **fields)
+    labels = read_gold(
+        results,
+        gold,
+        label_field=label_field,
+        annotator_field=annotator_field,
+        probability_field=probability_field,
+    )
     level = float(results.parameters["level"]) if level is None else level
     check_level(level)
     chosen = checked_design(design, labels)
@@ -580,7 +585,7 @@ def by_group(
     """
     names = results.group_of(by)
     what = by if isinstance(by, str) else "group"
-    labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
+    labels = read_gold(results, gold, required=False)
     over = results.level_over([])
     over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)

@@ -40,6 +40,7 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import (
     MISSING,
     Missing,
+    UnscoredBounds,
     format_bounds,
     format_count,
     format_interval,
@@ -81,7 +82,6 @@ from evenhand.statistics.intervals import (
     ConfidenceSequence,
     IntervalLevel,
     Level,
-    UnscoredBounds,
     bounds_between,
     cluster_sums,
     hedged,
