@@ -77,11 +77,11 @@ class Results(PrintedTables):
 
     if not TYPE_CHECKING:  # type checkers know it by evenhand/__init__.pyi
 
-        def to_html(self, path: object = None, *, kind: str | None = None, **page: object) -> str | None:
+        def to_html(self, path: object = None, **page: object) -> str | None:
             """Return the tables as HTML; with a path, write a page there: see :mod:`evenhand.result_methods`."""
             if path is None and not page:
-                return super().to_html(kind=kind)
-            return evenhand.ResultMethods.to_html(self, path, kind=kind, **page)
+                return super().to_html()
+            return evenhand.ResultMethods.to_html(self, path, **page)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *METHODS]
