@@ -33,8 +33,7 @@ import datasets
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from tests.support.prefix_cache import PrefixCache
 from tests.support.server import JudgeServer, JudgeServerProcess
 

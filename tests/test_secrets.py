@@ -5,8 +5,8 @@ import traceback
 
 import pytest
 
+from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.engines.names import as_judge
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import EvenhandError, TooManyFailuresError
 from evenhand.functions import judge
 from evenhand.unitxt.bases import InferenceEngine

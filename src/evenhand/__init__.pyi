@@ -10,8 +10,8 @@ from evenhand.data.rows import read_log as read_log
 from evenhand.engines.base import JudgeEngine as JudgeEngine
 from evenhand.engines.free_engines import BaselineEngine as BaselineEngine
 from evenhand.engines.free_engines import SimulatedEngine as SimulatedEngine
-from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAICompatibleEngine
+from evenhand.engines.hosted import LiteLLMEngine as LiteLLMEngine
+from evenhand.engines.hosted import OpenAICompatibleEngine as OpenAICompatibleEngine
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.functions import aggregate_votes as aggregate_votes
 from evenhand.functions import agreement as agreement

@@ -140,8 +140,6 @@ class _ReliabilityArguments(_AskingArguments, _VoteArguments, _ContestOptions, t
     gold_fields: str | Mapping[str, str] | None
     as_index: bool
     confidences: bool
-    prompts: str | Sequence[str] | None
-    unrelated_option: bool
     resamples: int
 
 class _RunModeArguments(_RunArguments, total=False):

@@ -9,11 +9,10 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self, TypedDict, Unpack
 
-from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain import briefly
@@ -35,8 +34,6 @@ from evenhand.options import (
     AssessmentOptions,
     ChecklistOptions,
     ContestOptions,
-    GroupOptions,
-    IntervalOptions,
     RunOptions,
     unknown_option,
 )
@@ -49,8 +46,6 @@ Result = Verdict | RubricResult | ChecklistResult
 Votes = list[tuple[Vote, ...]]
 
 TIE: Final = "tie"
-OF_MANY_ROWS: Final = (*IntervalOptions.model_fields, *GroupOptions.model_fields, "max_failure_rate", "batch")
-"""The options of a run that say nothing about one response."""
 
 
 class _ChecklistOptions(ChecklistOptions):
@@ -110,16 +105,21 @@ class Judge:
     """
 
     def __init__(self, criteria: object, engine: object, *, strict: bool = False, **options: Any) -> None:  # noqa: ANN401 - each option says its own type
-        self._task = _Task.of(criteria, options)
-        self._options, self._flow = self._task.mode.options, self._task.mode.flow
+        self._mode, self._judged = _mode_of(criteria, {**options, "progress": False})
+        self._options, self._flow = self._mode.options, self._mode.flow
+        parts = self._judged.criteria if isinstance(self._judged, Rubric) else (self._judged,)
+        self._shown = {name: field for each in parts for name, field in each.context_fields.items()}
         self._judges = judges_of(engine, self._options.model)
         self._budget = Budget(self._options.max_calls, self._options.max_cost)
         self._strict = strict
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
         checked_weights(self._judges, self._options.judge_weights)
-        sheets_of(self._questions(self._task.example()), self._options, block=True)
-        warn_of_alike_draws(self._judges, self._options.samples)
+        texts = {"a": "", "b": ""} if self._mode.compares_two else {"response": ""}
+        example = self._subject_of(texts, {"context": dict.fromkeys(self._shown, "")})
+        sheets_of(self._questions(example), self._options, block=True)
+        if self._options.samples > 1:
+            warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"
@@ -127,7 +127,7 @@ class Judge:
     @property
     def name(self) -> str:
         """The name of the criterion, rubric or checklist."""
-        return self._task.judged.name
+        return self._judged.name
 
     async def __call__(self, **subject: Unpack[SubjectFields]) -> Result:
         """Judge one response, or compare two.
@@ -179,7 +179,7 @@ class Judge:
         await asyncio.to_thread(self.close)
 
     def _begin(self, given: SubjectFields) -> tuple[Subject, Future[Votes]]:
-        about = self._task.subject(given)
+        about = self._subject_of(self._texts(given), given)
         questions = self._questions(about)
         check_classified(questions, self._judges)
         with self._lock:
@@ -192,18 +192,77 @@ class Judge:
             return about, panel.ask(panel.run_of(questions, self._options, self._flow))
 
     def _questions(self, about: Subject) -> Sequence[Question]:
-        return as_asked(self._task.mode.questions(about), self._options, self._flow)
+        return as_asked(self._mode.questions(about), self._options, self._flow)
 
     def _result(self, about: Subject, votes: Votes) -> Result:
         if self._flow.logprobs:
             warn_of_missing_logprobs(votes)
-        found = self._task.mode.result(about, votes)
+        found = self._mode.result(about, votes)
         result: Result = _verdict_of(*found) if isinstance(found, tuple) else found
         if self._strict and result.unscored_reason not in {None, "no_value"}:
             errors = dict.fromkeys(vote.error for row in votes for vote in row if vote.error)
             why = "; ".join(errors) or "strict=False returns such results"
             raise UnscoredError(f"{self.name!r} has no score ({result.unscored_reason}): {why}", result)
         return result
+
+    def _texts(self, given: SubjectFields) -> dict[str, str]:
+        """Return the response, or the two that are compared.
+
+        Raises:
+            InvalidInputError: If they cannot be judged.
+        """
+        for name in given:
+            if name not in SubjectFields.__annotations__:
+                raise unknown_option(name, SubjectFields.__annotations__)
+        texts: Any = {"response": given.get("response")}
+        if self._mode.compares_two:
+            texts = given.get("responses")
+            if "response" in given or not isinstance(texts, Mapping) or len(texts) != 2:
+                raise InvalidInputError(
+                    f"{self.name!r} compares two: give responses={{'a': …, 'b': …}}, two by their names. More than two "
+                    "are compared by evenhand.winrates"
+                )
+        elif "responses" in given:
+            raise InvalidInputError(
+                f"{self.name!r} judges one response: give response=…; two are compared by a pairwise criterion, such "
+                "as 'criteria.evenhand.pairwise.overall_quality'"
+            )
+        for name, text in texts.items():
+            if is_missing(text):
+                raise InvalidInputError(f"{name} is {text!r}, which is no response: there is nothing to judge")
+        return {str(name): text_of(text, str(name)) for name, text in texts.items()}
+
+    def _subject_of(self, texts: Mapping[str, str], given: SubjectFields) -> Subject:
+        references = texts_of(given.get("reference"), "the reference")
+        context, judged = self._context(given.get("context"), references), self._judged
+        guidelines = getattr(self._options, "guidelines", "")
+        name = str(given.get("id", ""))
+        about = Subject(0, texts, context, references, row_id=name, judged=judged, guidelines=guidelines)
+        if not isinstance(judged, Rubric):
+            return about
+        penalty = getattr(self._options, "length_penalty", None)
+        facts = {} if penalty is None else {"length_penalty": penalty.of(texts["response"])}
+        parts = {criterion.name: replace(about, judged=criterion) for criterion in judged.criteria}
+        return replace(about, facts=facts, parts=parts)
+
+    def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
+        """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
+        if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+            raise InvalidInputError(
+                f"context is {briefly(given)}; give a mapping from names to texts, as {{'question': …}}"
+            )
+        rest = {name: text_of(value, f"context[{name!r}]") for name, value in (given or {}).items()}
+        if references and not rest.keys() & REFERENCE_FIELDS:
+            rest["reference"] = "\n\n".join(references)
+        found = {}
+        for name, field in self._shown.items():
+            held = next((each for each in (name, field) if each in rest), None)
+            held = "reference" if held is None and field in REFERENCE_FIELDS and references else held
+            if held is None:
+                how = "reference=…" if field in REFERENCE_FIELDS else f"context={{{name!r}: …}}"
+                raise InvalidInputError(f"{self.name!r} is judged with {name!r}, which is not given: give {how}")
+            found[name] = rest.pop(held)
+        return {**found, **rest}
 
 
 class _Opened:
@@ -253,150 +312,32 @@ def _end(panel: OpenPanel, held: ExitStack, process: int) -> None:
     held.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """The question and mode of a judge, for each subject.
+def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], Criterion | Rubric | Checklist]:
+    """Return the mode of a criterion, rubric or checklist with these options, and what it asks about.
 
-    Attributes:
-        mode: Makes questions of a subject, and a result of the votes on them.
-        judged: The criterion, rubric or checklist, as the mode asks it.
-        shown: Name -> field of what this is judged with.
-        guidelines: Instructions for the judge.
-        length_penalty: The penalty of a response that is too long.
+    Raises:
+        InvalidInputError: If they do not go together.
     """
-
-    mode: Mode[Any]
-    judged: Criterion | Rubric | Checklist
-    shown: Mapping[str, str]
-    guidelines: str = ""
-    length_penalty: LengthPenalty | None = None
-
-    @classmethod
-    def of(cls, criteria: object, options: Mapping[str, Any]) -> Self:
-        """Build the task of a criterion, rubric or checklist from options.
-
-        Raises:
-            InvalidInputError: If they do not go together.
-        """
-        for name in options:
-            if name in OF_MANY_ROWS:
-                raise InvalidInputError(
-                    f"{name} is about many rows, and a Judge judges one response at a time: leave it out, or use "
-                    "evenhand.judge, evenhand.checklist or evenhand.winrates"
-                )
-        judged, given = load(criteria), {**options, "progress": False}
-        if isinstance(judged, Checklist):
-            return cls._of_checklist(judged, _ChecklistOptions(**given))
-        if isinstance(judged, Criterion) and judged.scale == "pairwise":
-            asked = ContestOptions(**given)
-            criterion = read_comparison(criteria, asked)
-            mode = WinratesMode(asked)
-            mode.check_rules([criterion])
-            return cls(mode, criterion, criterion.context_fields)
-        return cls._of_assessment(judged, AssessmentOptions(**given))
-
-    @classmethod
-    def _of_checklist(cls, judged: Checklist, options: _ChecklistOptions) -> Self:
-        mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
-        return cls(mode, mode.offered(judged), judged.context_fields, options.guidelines)
-
-    @classmethod
-    def _of_assessment(cls, judged: Criterion | Rubric, options: AssessmentOptions) -> Self:
-        options = assessment_options(options, (), rubric=isinstance(judged, Rubric))
-        if isinstance(judged, Rubric):
-            judged = as_judged(judged, options)
-        elif options.auto_na_option:
-            judged = with_na_option(judged)
-        criteria = judged.criteria if isinstance(judged, Rubric) else (judged,)
-        pools = example_pools(criteria, options)
-        mode = (
-            RubricMode(options, pools, together=options.calls == "per_item")
-            if isinstance(judged, Rubric)
-            else DirectMode(options, pools)
-        )
-        mode.check_rules(criteria)
-        shown = {name: field for each in criteria for name, field in each.context_fields.items()}
-        return cls(mode, judged, shown, options.guidelines, options.length_penalty)
-
-    def example(self) -> Subject:
-        """Return an example of a subject."""
-        given: SubjectFields = {"context": dict.fromkeys(self.shown, "")}
-        return self.subject(
-            {**given, "responses": {"a": "", "b": ""}} if self.mode.compares_two else {**given, "response": ""}
-        )
-
-    def subject(self, given: SubjectFields) -> Subject:
-        """Return the subject that these fields describe.
-
-        Raises:
-            InvalidInputError: If they cannot be judged.
-        """
-        for name in given:
-            if name not in SubjectFields.__annotations__:
-                raise unknown_option(name, SubjectFields.__annotations__)
-        texts = self._pair(given) if self.mode.compares_two else self._response(given)
-        references = texts_of(given.get("reference"), "the reference")
-        about = Subject(
-            0,
-            texts,
-            self._context(given.get("context"), references),
-            references,
-            row_id=str(given.get("id", "")),
-            judged=self.judged,
-            guidelines=self.guidelines,
-        )
-        if not isinstance(self.judged, Rubric):
-            return about
-        (text,) = texts.values()
-        facts = {} if self.length_penalty is None else {"length_penalty": self.length_penalty.of(text)}
-        parts = {criterion.name: replace(about, judged=criterion) for criterion in self.judged.criteria}
-        return replace(about, facts=facts, parts=parts)
-
-    def _response(self, given: SubjectFields) -> dict[str, str]:
-        if "responses" in given:
-            raise InvalidInputError(
-                f"responses is given, and {self.judged.name!r} judges one response: give response=…; two are compared "
-                "by a pairwise criterion, such as 'criteria.evenhand.pairwise.overall_quality'"
-            )
-        return {"response": _text(given.get("response"), "response")}
-
-    def _pair(self, given: SubjectFields) -> dict[str, str]:
-        if "response" in given:
-            raise InvalidInputError(
-                f"response is given, and {self.judged.name!r} compares two: give responses={{'a': …, 'b': …}}"
-            )
-        pair = given.get("responses")
-        if not isinstance(pair, Mapping) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise InvalidInputError(
-                f"responses is {briefly(pair)}; give two by their names, as {{'a': …, 'b': …}}. More than two are "
-                "compared by evenhand.winrates"
-            )
-        return {name: _text(text, f"responses[{name!r}]") for name, text in pair.items()}
-
-    def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
-        """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
-        if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
-            raise InvalidInputError(
-                f"context is {briefly(given)}; give a mapping from names to texts, as {{'question': …}}"
-            )
-        rest = {name: text_of(value, f"context[{name!r}]") for name, value in (given or {}).items()}
-        if references and not rest.keys() & REFERENCE_FIELDS:
-            rest["reference"] = "\n\n".join(references)
-        found = {}
-        for name, field in self.shown.items():
-            held = next((each for each in (name, field) if each in rest), None)
-            held = "reference" if held is None and field in REFERENCE_FIELDS and references else held
-            if held is None:
-                how = "reference=…" if field in REFERENCE_FIELDS else f"context={{{name!r}: …}}"
-                raise InvalidInputError(f"{self.judged.name!r} is judged with {name!r}, which is not given: give {how}")
-            found[name] = rest.pop(held)
-        return {**found, **rest}
-
-
-def _text(response: object, name: str) -> str:
-    if is_missing(response):
-        raise InvalidInputError(f"{name} is {response!r}, which is no response: there is nothing to judge")
-    return text_of(response, name)
+    judged = load(criteria)
+    if isinstance(judged, Checklist):
+        checks = ChecklistMode(_ChecklistOptions(**options).or_else(**ChecklistMode.run_defaults))
+        return checks, checks.offered(judged)
+    if isinstance(judged, Criterion) and judged.scale == "pairwise":
+        compared = ContestOptions(**options)
+        contests, judged = WinratesMode(compared), read_comparison(criteria, compared)
+        contests.check_rules([judged])
+        return contests, judged
+    asked = assessment_options(AssessmentOptions(**options), (), rubric=isinstance(judged, Rubric))
+    mode: RubricMode | DirectMode
+    if isinstance(judged, Rubric):
+        judged = as_judged(judged, asked)
+        mode = RubricMode(asked, example_pools(judged.criteria, asked), together=asked.calls == "per_item")
+        mode.check_rules(judged.criteria)
+        return mode, judged
+    judged = with_na_option(judged) if asked.auto_na_option else judged
+    mode = DirectMode(asked, example_pools((judged,), asked))
+    mode.check_rules((judged,))
+    return mode, judged
 
 
 def _verdict_of(contest: Contest) -> Verdict:

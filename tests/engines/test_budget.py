@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evenhand.engines.base import Request
 from evenhand.engines.budget import TEMPLATE_TOKENS, Budget, Share, least_tokens, message_bytes
 from evenhand.engines.calls import Calls
-from evenhand.engines.litellm import import_litellm
+from evenhand.engines.hosted import import_litellm
 from evenhand.engines.replies import read_completion
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion

@@ -10,10 +10,9 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.engines import calls
 from evenhand.engines.base import SheetItem
 from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.journal import Journal
-from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.names import as_judge
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.question import Question

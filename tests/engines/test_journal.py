@@ -11,12 +11,12 @@ from evenhand.engines.journal import (
     Journal,
     Row,
     canonical_json,
+    check,
     default_journal_path,
     describe_request,
     open_journal,
     request_key,
 )
-from evenhand.engines.journal_tools import check
 from evenhand.errors import JournalError
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.asking import request

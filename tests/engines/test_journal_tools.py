@@ -10,8 +10,7 @@ import time
 import pytest
 
 from evenhand.cli import main
-from evenhand.engines.journal import Journal, Row, canonical_json, request_key
-from evenhand.engines.journal_tools import export_lines, import_lines, prune, stats
+from evenhand.engines.journal import Journal, Row, canonical_json, export_lines, import_lines, prune, request_key, stats
 from evenhand.errors import JournalError
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from evenhand.engines.hosted import LiteLLMEngine, import_litellm
 from evenhand.engines.journal import Journal
-from evenhand.engines.litellm import LiteLLMEngine, import_litellm
 from evenhand.engines.names import as_judge
 from evenhand.errors import (
     FatalEngineError,

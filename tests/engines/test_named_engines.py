@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.catalog import entry_ids
 from evenhand.cli import main
-from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.hosted import LiteLLMEngine
 from evenhand.engines.names import as_judge, engine_of, engine_of_name
 from evenhand.errors import InvalidInputError
 from evenhand.unitxt.bases import fetch_artifact

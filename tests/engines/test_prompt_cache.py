@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.engines.base import Request
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.engines.remote import SHORTEST_CACHED, marks_for, with_marks
 from tests.support.prefix_cache import PrefixCache, text_of
 from tests.support.server import JudgeServer

@@ -5,9 +5,8 @@ import pytest
 
 import evenhand
 from evenhand.engines.base import Request
-from evenhand.engines.journal import describe_request
-from evenhand.engines.journal_tools import export_lines
-from evenhand.engines.replay import ReplayEngine
+from evenhand.engines.free_engines import ReplayEngine
+from evenhand.engines.journal import describe_request, export_lines
 from evenhand.errors import InvalidInputError
 from tests.support.judges import ScriptedJudge
 

@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.errors import EvenhandError
 from evenhand.judging.run import NoLogprobsWarning
 from evenhand.votes import Vote

@@ -19,7 +19,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.data.rows import read_rows
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.errors import FatalEngineError, InvalidInputError, MissingDependencyError, TooManyFailuresError
 from evenhand.integrations import ray_data
 from tests.support.server import JudgeServer

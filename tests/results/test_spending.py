@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.conversation import Flow
 from evenhand.metrics.judge_metrics import DirectJudge

@@ -4,8 +4,7 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
-from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.votes import Completion
 

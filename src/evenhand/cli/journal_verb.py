@@ -35,8 +35,7 @@ def check_journal(*, path: Journal = None) -> int:
     Args:
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal import recovery  # noqa: PLC0415 - as above
-    from evenhand.engines.journal_tools import check  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal import check, recovery  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     faults = check(place)
@@ -57,7 +56,7 @@ def prune_journal(*, older_than: timedelta, path: Journal = None) -> int:
         older_than: Remove replies above this age, such as 12h, 30d or 8w.
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal_tools import prune  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal import prune  # noqa: PLC0415 - a second of import
 
     removed, left = prune(_place(path), older_than.total_seconds())
     say(f"{format_count(removed, 'reply')} removed, {format_count(left, 'reply')} left")
@@ -72,7 +71,7 @@ def export_journal(*, path: Journal = None, out: Path | None = None) -> int:
         path: The journal; by default that of runs.
         out: The file; printed without it.
     """
-    from evenhand.engines.journal_tools import export_lines  # noqa: PLC0415 - seconds of import
+    from evenhand.engines.journal import export_lines  # noqa: PLC0415 - seconds of import
 
     place = _place(path)
     out = check_out(out, [str(place)])
@@ -94,7 +93,7 @@ def import_journal(file: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         file: The JSON lines that export wrote.
     """
-    from evenhand.engines.journal_tools import import_lines  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal import import_lines  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     try:
@@ -115,7 +114,7 @@ def describe_journal(*, path: Journal = None) -> int:
     Args:
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal_tools import stats  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal import stats  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     engines = stats(place)

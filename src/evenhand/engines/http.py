@@ -54,7 +54,7 @@ _TEXTS: Final = TypeAdapter(dict[str, str])
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """The address of a server, and where its key is found: see :class:`.openai_compatible.OpenAICompatibleEngine`."""
+    """The address of a server, and where its key is found: see :class:`.hosted.OpenAICompatibleEngine`."""
 
     base_url: str
     api_key_env: str | None = None

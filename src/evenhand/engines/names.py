@@ -15,12 +15,10 @@ from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
-from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
+from evenhand.engines.free_engines import BaselineEngine, ReplayEngine, SimulatedEngine
+from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.http import normalized_base_url
-from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.remote import RemoteJudge
-from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 
@@ -111,7 +109,7 @@ def engine_of(given: object) -> object:
         return TYPES[entry["__type__"]](**{**fields, **(read_brackets(name, bracket + rest) if bracket else {})})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
-    return fetch_engine(given)
+    return fetch_engine(given, {} if "{" in name else read_brackets(name, bracket + rest))  # unless it is JSON
 
 
 def read_brackets(name: str, brackets: str) -> dict[str, Any]:

@@ -31,8 +31,7 @@ from evenhand.data.rows import RowBatch, check_types, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
-from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of, this_host
-from evenhand.engines.journal_tools import export_lines, import_lines
+from evenhand.engines.journal import SELECT_REPLY, Journal, export_lines, import_lines, reply_of, this_host
 from evenhand.engines.names import as_list, engine_of, with_model
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.files import is_opened

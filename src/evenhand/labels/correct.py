@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from evenhand.data.plain import as_json, as_plain
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
 from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
@@ -24,7 +25,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.options import Design
-from evenhand.results.measures import Column, as_json, measure, measures_table, plain
+from evenhand.results.measures import Column, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
@@ -230,7 +231,7 @@ class CorrectedScores(PrintedTables):
 
     def to_json(self) -> str:
         """Return all of it as JSON; what is missing is ``{"reason": …}``."""
-        return as_json({"evenhand": "corrected_scores", **plain(self, reasons=True)}, indent=1)
+        return as_json({"evenhand": "corrected_scores", **as_plain(self, reasons=True)}, indent=1)
 
     def save(self, path: str | Path) -> None:
         """Write ``.json`` (all of it), ``.csv`` (the tables), ``.md`` or ``.html``.

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from evenhand.engines.litellm import broken_connection
+from evenhand.engines.hosted import broken_connection
 from evenhand.engines.replies import (
     REDACTED,
     brief,

@@ -1,4 +1,8 @@
-"""Every provider that litellm knows. litellm itself is imported at the first call, as that takes seconds."""
+"""Engines behind a network: any server that speaks ``/v1/chat/completions``, and every provider that litellm knows.
+
+The former are asked on aiohttp directly, which costs little per call. litellm is imported at its first call, as that
+takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ from evenhand.engines.http import (
     DEFAULT_KEY_VARIABLE,
     KEYLESS_ADVICE,
     UNREACHED,
+    HttpConnection,
     ServerAddress,
     environment_value,
     lost_connection,
@@ -44,6 +49,61 @@ _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 BATCHES_AT: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
 """The providers in names of litellm that have batches, and their address."""
+
+
+class OpenAICompatibleEngine(BatchableEngine):
+    """A judge on vLLM, SGLang, Ollama, llama.cpp, TGI, LM Studio, OpenAI, or any server that speaks their protocol.
+
+    ``OpenAICompatibleEngine(base_url="http://localhost:8000/v1", model="qwen3-8b")``, or by its id
+    ``engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]``.
+    """
+
+    example: ClassVar[str] = "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]"
+    needs: ClassVar[tuple[str, ...]] = ("base_url", "model")
+
+    base_url: str | None = option(None, "With or without ``/v1``; without user name, password and query.")
+    api_key_env: VariableName = option(
+        None,
+        'The variable that holds the key; ``""`` sends none. None sends ``OPENAI_API_KEY`` to OpenAI (by https) and to '
+        "servers on this machine only.",
+    )
+    headers_env: VariableName = option(None, "The variable that holds further headers as a JSON object.")
+
+    @field_validator("base_url", mode="before")
+    @classmethod
+    def _read_base_url(cls, base_url: object) -> str | None:
+        return None if base_url is None else normalized_base_url(base_url)
+
+    @property
+    def address(self) -> ServerAddress:
+        """The address of the server, and the source of its key."""
+        return ServerAddress(str(self.base_url), self.api_key_env, self.headers_env)
+
+    @property
+    def endpoint(self) -> Mapping[str, Any]:
+        """The address."""
+        return {"endpoint": self.base_url}
+
+    def check_complete(self) -> None:
+        """Check that the address and the model are there.
+
+        Raises:
+            InvalidInputError: If one is missing.
+        """
+        if self.base_url is not None and self.model is None:
+            raise InvalidInputError(
+                f"the engine {self.base_url!r} is a server's address without a model: give model='…' too (in the shell "
+                f"--model …), or write '{self.base_url}[model=…]'"
+            )
+        super().check_complete()
+
+    def batch_provider(self) -> BatchProvider:
+        """Return message batches at Anthropic, OpenAI's batches elsewhere."""
+        return provider_at(self.address, self.batch_api)
+
+    def opened(self) -> AbstractAsyncContextManager[HttpConnection]:
+        """Open a pool of connections for the event loop that runs now."""
+        return self.connect(self.address)
 
 
 class LiteLLMEngine(BatchableEngine):
