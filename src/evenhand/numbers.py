@@ -217,17 +217,6 @@ def format_bounds(low: float, high: float) -> str:
     return f"{format_number(low)}–{format_number(high)}"
 
 
-def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False) -> str:
-    """Return an estimate without its limits, or a dash where there is none.
-
-    Args:
-        interval: The estimate to write.
-        share: Write it as a percentage.
-    """
-    value = interval.estimate if interval else None
-    return format_percent(value) if share else format_number(value)
-
-
 def format_range(low: float | Missing | None, high: float | Missing | None, *, digits: int = 2) -> str:
     """Return the least and the greatest of some numbers; one number where both read the same.
 
