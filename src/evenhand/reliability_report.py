@@ -14,6 +14,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
@@ -42,7 +43,7 @@ from evenhand.options import (
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Remark, UnscoredCounts, as_json, plain
+from evenhand.results.measures import Remark, UnscoredCounts
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import VoteColumns
@@ -128,9 +129,9 @@ class ReliabilityReport(PrintedTables):
         document = {
             "evenhand": KIND,
             "layout": LAYOUT,
-            **plain(self, reasons=True),
+            **as_plain(self, reasons=True),
             "findings": [
-                {"criterion": each.criterion, "judge": each.judge_id, **plain(found)}
+                {"criterion": each.criterion, "judge": each.judge_id, **as_plain(found)}
                 for each in self.results
                 for found in findings(each)
             ],

@@ -42,11 +42,11 @@ from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
+from evenhand.results.made_by import LIMITS
 from evenhand.results.measures import QuestionName, UnscoredCounts, scores_of
-from evenhand.results.notes import LIMITS, Spending
+from evenhand.results.notes import Spending
 from evenhand.results.results import Results
-from evenhand.results.saved import line_of
-from evenhand.results.vote_columns import Cell
+from evenhand.results.vote_columns import Cell, line_of
 from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.unitxt import criteria_artifacts
 from evenhand.unitxt.bases import (

@@ -53,7 +53,6 @@ from evenhand.results.notes import (
     unscored_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.saved import OnDisk
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
@@ -61,6 +60,7 @@ from evenhand.results.vote_columns import (
     BoolArray,
     Cell,
     FloatArray,
+    OnDisk,
     VerdictColumns,
     codes_of,
     first_rows,

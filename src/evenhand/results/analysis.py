@@ -18,8 +18,7 @@ from evenhand.options import Aggregation
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts
 from evenhand.results.render import TextTable
-from evenhand.results.saved import InMemory, Stored
-from evenhand.results.vote_columns import Cell, VoteColumns, vote_rows
+from evenhand.results.vote_columns import Cell, InMemory, Stored, VoteColumns, vote_rows
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
