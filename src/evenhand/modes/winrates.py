@@ -39,6 +39,7 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import (
     MISSING,
     Missing,
+    UnscoredBounds,
     format_bounds,
     format_count,
     format_interval,
@@ -80,7 +81,6 @@ from evenhand.statistics.intervals import (
     ConfidenceSequence,
     IntervalLevel,
     Level,
-    UnscoredBounds,
     bounds_between,
     cluster_sums,
     hedged,
