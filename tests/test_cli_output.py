@@ -11,7 +11,7 @@ import pytest
 from evenhand.by_name import open as open_results
 from evenhand.cli import main
 from evenhand.data.rows import KINDS
-from evenhand.results.saved import header_of
+from evenhand.results.vote_columns import header_of
 from evenhand.run_files import JOBS
 from tests.support.processes import Running
 from tests.support.rows import write_rows

@@ -179,7 +179,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
     assert read.parameters["grid"] == asked.parameters["grid"]
     assert read.parameters.keys().isdisjoint({"flow", "mode", "use_logprobs"})
     reports = (
-        evenhand.reliability(rows, criterion, judges(), response_fields=["a", "b", "c"], prompts=(), **run),
+        evenhand.reliability(rows, criterion, judges(), response_fields=["a", "b", "c"], **run),
         evenhand.reliability(votes=asked.to_rows(), criteria=criterion, systems=["a", "b", "c"]),
     )
     for mine, theirs in zip(*(each.results for each in reports), strict=True):

@@ -115,7 +115,6 @@ class _JudgeArguments(_RunArguments, total=False):
     label_fields: Mapping[str, str] | None
     as_index: bool
     guidelines: str
-    shuffle_options: bool | None
     auto_na_option: bool | None
     calls: Literal["per_criterion", "per_item"]
     na_strategy: str | None
@@ -140,8 +139,6 @@ class _ReliabilityArguments(_AskingArguments, _VoteArguments, _ContestOptions, t
     gold_fields: str | Mapping[str, str] | None
     as_index: bool
     confidences: bool
-    prompts: str | Sequence[str] | None
-    unrelated_option: bool
     resamples: int
 
 class _RunModeArguments(_RunArguments, total=False):

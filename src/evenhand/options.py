@@ -428,9 +428,6 @@ class AssessmentOptions(RunOptions):
     )
     as_index: bool = AS_INDEX
     guidelines: str = GUIDELINES
-    shuffle_options: bool | None = option(
-        None, "Show the options in a seeded random order (by default those of a rubric), or as written."
-    )
     auto_na_option: bool | None = option(
         None, "Offer the option that it does not apply with each criterion that has none (the default for a rubric)."
     )
@@ -673,13 +670,6 @@ class ReliabilityArguments(AskingArguments, VoteArguments, ContestOptions):
     confidences: bool = option(
         False, "Ask for log-probabilities, and measure whether they are calibrated; needs people's labels."
     )
-    prompts: str | tuple[str, ...] | None = option(
-        None,
-        "Ask for the best of all responses with these prompts too (``select``, ``evaluate_first``, "
-        "``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three responses or "
-        "more that is done in any case, with ``evaluate_first``, unless this is ``()``.",
-    )
-    unrelated_option: bool = UNRELATED_OPTION
     resamples: int = RESAMPLES
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -14,6 +14,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
@@ -31,26 +32,22 @@ from evenhand.judge_reliability.one_judge import (
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, parameters_of
-from evenhand.modes.best_of import CHOICE_PROMPTS
-from evenhand.modes.grade_scores import GradedInstance, GradedRun, grading_tables
 from evenhand.options import (
-    GradeScoresArguments,
     JudgeArguments,
     Options,
     RecordedOptions,
     ReliabilityArguments,
-    RuleOptions,
     RunOptions,
     WinratesArguments,
 )
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Remark, UnscoredCounts, as_json, plain
+from evenhand.results.measures import Remark, UnscoredCounts
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import VoteColumns
-from evenhand.row_runs import assess, compare_systems, measure_grade_scores
+from evenhand.row_runs import assess, compare_systems
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
@@ -67,15 +64,12 @@ class ReliabilityReport(PrintedTables):
 
     Attributes:
         results: One per criterion and judge, in the order asked for, judges within criteria.
-        choices: Of pairwise criteria with three systems or more, or where prompts were named: the Grade Score of each
-            judge and prompt, without and with an unrelated candidate.
         agreements: One per criterion, where there are several judges: how far they agree.
         parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
         unscored_counts: The number of unscored votes and verdicts, over all criteria and judges.
     """
 
     results: tuple[CriterionReliability, ...]
-    choices: tuple[GradedRun, ...]
     agreements: tuple[JudgesAgreement, ...]
     parameters: Mapping[str, Any]
     unscored_counts: UnscoredCounts
@@ -117,9 +111,6 @@ class ReliabilityReport(PrintedTables):
         tables: list[TextTable] = []
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
-            chosen = [each for each in self.choices if each.criterion == criterion]
-            title = f"The best of several on {criterion!r}, asked in all rotations"
-            tables += grading_tables(title, chosen, level=self.parameters["level"]) if chosen else ()
         level = self.parameters["level"]
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
@@ -138,9 +129,9 @@ class ReliabilityReport(PrintedTables):
         document = {
             "evenhand": KIND,
             "layout": LAYOUT,
-            **plain(self, reasons=True),
+            **as_plain(self, reasons=True),
             "findings": [
-                {"criterion": each.criterion, "judge": each.judge_id, **plain(found)}
+                {"criterion": each.criterion, "judge": each.judge_id, **as_plain(found)}
                 for each in self.results
                 for found in findings(each)
             ],
@@ -185,19 +176,8 @@ class ReliabilityReport(PrintedTables):
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")
 """The options that single judges do not take."""
 
-REPEATED = ("reference_field", "as_index", "allow_ties", "scale", "confidences", "unrelated_option", "resamples")
+REPEATED = ("reference_field", "as_index", "allow_ties", "scale", "confidences", "resamples")
 """The options that the parameters of a report repeat as they are."""
-
-NOT_OF_CHOICES = {
-    *RuleOptions.model_fields,
-    "judge_weights",
-    "check_positional_bias",
-    "orders",
-    "shuffles",
-    "flow",
-    "prompt",
-}
-"""The options that a Grade Score sets itself or does not take."""
 
 
 def report_reliability(data: object, options: ReliabilityArguments) -> ReliabilityReport | RunEstimate:
@@ -222,9 +202,7 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
             "they are pairwise"
         )
     if not compared:
-        of_pairs = options.changed_from_default("allow_ties", "scale", "prompts", "unrelated_option")
-        _refuse(of_pairs, "no criterion is pairwise")
-    prompts = _choice_prompts(options, fields) if compared else ()
+        _refuse(options.changed_from_default("allow_ties", "scale"), "no criterion is pairwise")
     gold = _gold_columns(options.gold_fields, [*assessed, *compared])
     rules, context = VoteRules.from_parameters(dict(options)), options.context_fields
     parameters = {
@@ -235,11 +213,10 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         "response_fields": list(fields),
         "context_fields": list(context) if isinstance(context, tuple) else context,
         "gold_fields": gold,
-        "prompts": list(prompts),
         **{name: getattr(options, name) for name in REPEATED},
         **parameters_of(options, rules, Flow.of(options)),
     }
-    runs = _runs(options, list(judges), (assessed, compared), gold, prompts)
+    runs = _runs(options, list(judges), (assessed, compared), gold)
     if options.dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
         asked = [function(rows, own.model_copy(update={"dry_run": True})) for function, own in runs]
         estimate = RunEstimate.total(asked)
@@ -252,22 +229,16 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         if not is_missing(response := field_of(row, field, number, "response_fields"))
     }
     questions: list[Questions] = []
-    choices: list[GradedRun] = []
-    graded: list[GradedInstance] = []
     cast: list[Vote] = []
     for function, arguments in runs:
         left = limits_after(options, cast)
         limits = {"max_calls": left.max_calls, "max_cost": left.max_cost}
         table = function(rows, arguments.model_copy(update=limits))
         cast += [vote for cell in table.cells() for vote in cell.votes]
-        if table.kind != "grade_scores":
-            questions += questions_of(table, rules, lengths)
-            continue
-        graded += table.instances
-        choices += [replace(run, grading=replace(run.grading, instances=())) for run in table.runs]
+        questions += questions_of(table, rules, lengths)
     spent = Spending.of(cast, dict(options))
     parameters |= {} if spent is None else {"spending": asdict(spent)}
-    return _reported(questions, choices, parameters, options, graded)
+    return _reported(questions, parameters, options)
 
 
 def _runs(
@@ -275,9 +246,8 @@ def _runs(
     judges: list[Any],
     criteria: tuple[list[Criterion], list[Criterion]],
     gold: Mapping[str, str],
-    prompts: tuple[str, ...],
 ) -> list[tuple[Callable[..., Any], Options]]:
-    """Return the runs of `judge`, `winrates` and `grade_scores` that answer what is asked, with their arguments."""
+    """Return the runs of `judge` and `winrates` that answer what is asked, with their arguments."""
     assessed, compared = criteria
     shared = {**_of_runs(options), "engine": judges}
     shared |= {"scoring": "expected"} if options.confidences else {}
@@ -290,21 +260,7 @@ def _runs(
         pairs: dict[str, Any] = {"criteria": criterion, "gold_fields": gold.get(criterion.name)}
         pairs |= {"allow_ties": options.allow_ties, "scale": options.scale}
         runs.append((compare_systems, WinratesArguments(**pairs, **shared)))
-        if prompts:
-            how = {name: value for name, value in shared.items() if name not in NOT_OF_CHOICES}
-            how |= {"criteria": criterion, "prompts": prompts, "unrelated_option": options.unrelated_option}
-            runs.append((measure_grade_scores, GradeScoresArguments(**how)))
     return runs
-
-
-def _choice_prompts(options: ReliabilityArguments, fields: Sequence[str]) -> tuple[str, ...]:
-    """Return the prompts that ask for the best of all systems; none if that is not asked for."""
-    prompts, unrelated = options.prompts, options.unrelated_option
-    if prompts is None:
-        return ("evaluate_first",) if unrelated or len(fields) > 2 else ()
-    if not prompts and unrelated:
-        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
-    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
 
 
 def _recorded_report(data: object, options: ReliabilityArguments) -> ReliabilityReport:
@@ -349,17 +305,11 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         "as_index": options.as_index,
         "resamples": options.resamples,
     }
-    return _reported([questions], (), parameters, run)
+    return _reported([questions], parameters, run)
 
 
-def _reported(
-    questions: Sequence[Questions],
-    choices: Sequence[GradedRun],
-    parameters: Mapping[str, Any],
-    options: RunOptions,
-    graded: Sequence[GradedInstance] = (),
-) -> ReliabilityReport:
-    """Return the report on the judges of these questions; ``graded`` holds the votes behind the choices."""
+def _reported(questions: Sequence[Questions], parameters: Mapping[str, Any], options: RunOptions) -> ReliabilityReport:
+    """Return the report on the judges of these questions."""
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
@@ -368,9 +318,8 @@ def _reported(
         seed=options.seed,
     )
     held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
-    held += [(each.instance, each.votes) for each in graded]
     counts = UnscoredCounts.of(VoteColumns.of([votes for _, votes in held]), [row for row, _ in held])
-    return ReliabilityReport(results, tuple(choices), agreements, parameters, counts)
+    return ReliabilityReport(results, agreements, parameters, counts)
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

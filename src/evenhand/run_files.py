@@ -292,7 +292,7 @@ class RunFile:
         """
         path, what = expanded(given), f"the run file {str(given)!r}"
         if path.suffix.lower() == ".parquet":
-            from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
+            from evenhand.results.vote_columns import header_if_saved  # noqa: PLC0415 - half a second of import
 
             run = (header_if_saved(path) or {}).get("run")
             if not run:

@@ -23,8 +23,8 @@ from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
-from evenhand.results import saved, vote_columns
 from evenhand.results.run_record import DEMO, run_record
+from evenhand.results.vote_columns import check_left_out, check_suffix
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 
@@ -129,8 +129,8 @@ def check_outputs(job: Job) -> None:
         if out is not None:
             check_ending(out, REPORT_SUFFIXES)
     elif out is not None:
-        vote_columns.check_left_out(left_out)
-        saved.check_suffix(out)
+        check_left_out(left_out)
+        check_suffix(out)
 
 
 def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job

@@ -27,6 +27,7 @@ import pyarrow.compute
 from filelock import FileLock, Timeout
 
 from evenhand.data.fields import name_in, text_of
+from evenhand.data.plain import as_json
 from evenhand.data.rows import IdentifiedRows, Row, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
@@ -38,11 +39,10 @@ from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.results.measures import as_json
-from evenhand.results.notes import LIMITS
+from evenhand.results.made_by import LIMITS
 from evenhand.results.results import Results
 from evenhand.results.run_record import write_run
-from evenhand.results.saved import difference_of, header_of, read_columns, run_of
+from evenhand.results.vote_columns import difference_of, header_of, read_columns, run_of
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096

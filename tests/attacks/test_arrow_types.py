@@ -18,7 +18,7 @@ from evenhand.data.rows import PARQUET_HEADER, IdentifiedRows, check_types, read
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.results.saved import OnDisk, header_of, read, read_columns
+from evenhand.results.vote_columns import OnDisk, header_of, read, read_columns
 from evenhand.streams import Block
 from tests.support.questions import LEVELS
 

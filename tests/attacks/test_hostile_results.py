@@ -14,7 +14,7 @@ from evenhand.data.rows import PARQUET_HEADER
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.results.saved import PART, header_of
+from evenhand.results.vote_columns import PART, header_of
 from tests.support.questions import LEVELS
 
 MOST_BYTES = 400 * 2**20

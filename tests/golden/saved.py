@@ -10,7 +10,7 @@ from typing import Any
 
 import evenhand
 from evenhand.demo import load_demo_checklist
-from evenhand.results.saved import header_of
+from evenhand.results.vote_columns import header_of
 from tests.golden.runs import (
     BIASED,
     FAULTY,

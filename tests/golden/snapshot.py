@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.results.measures import plain as as_plain
+from evenhand.data.plain import as_plain
 from tests.golden.refusals import refusals
 from tests.golden.runs import METRICS, TABLES, Run
 from tests.golden.saved import KINDS, saved

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from evenhand.aggregation.verdict import VoteRules, aggregate
+from evenhand.data.plain import as_plain
 from evenhand.judge_reliability.against_people import summarize_votes
 from evenhand.judge_reliability.one_judge import agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report, panel_tables
 from evenhand.question import comparison_criterion
-from evenhand.results.measures import plain
 from tests.aggregation.builders import criterion_of, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
@@ -163,5 +163,5 @@ def test_the_order_of_the_votes_never_matters_and_nothing_is_nan(rows, seed):
     instances = [panel(*row) for row in rows]
     shuffled = [random.Random(seed).sample(votes, len(votes)) for votes in instances]
     report = report_of(LEVELS, *instances)
-    json.dumps(plain(report), allow_nan=False)
+    json.dumps(as_plain(report), allow_nan=False)
     assert report_of(LEVELS, *shuffled) == report

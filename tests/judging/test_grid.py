@@ -86,16 +86,9 @@ SYSTEMS = ("a", "b", "c", "d")
     [
         ("al", "Did you mean 'all'"),
         ("", "Accepted: 'all', 'baseline', 'sample', 'swiss'"),
-        ("all:3", "takes nothing after it"),
-        ("baseline", "names no baseline"),
-        ("baseline:", "names no baseline"),
-        ("sample", "'' is not a number of pairs per instance"),
-        ("sample:0", "whole number from 1"),
-        ("sample:-1", "whole number from 1"),
-        ("sample:1.5", "'1.5' is not a number"),
-        ("swiss:two", "'two' is not a number of rounds"),
-        ("sample:²", "is not a number"),
-        (3, "is a int"),
+        *((text, "'sample:<pairs per instance>'") for text in ("all:3", "baseline", "baseline:", "sample", "sample:0")),
+        *((text, "'swiss:<rounds>'") for text in ("sample:-1", "sample:1.5", "swiss:two", "sample:²")),
+        (3, "Accepted: 'all'"),
     ],
 )
 def test_a_wrong_design_says_what_is_accepted(text, hint):
@@ -111,10 +104,10 @@ def test_a_design_that_the_systems_cannot_fill_is_an_error():
     with pytest.raises(InvalidInputError, match="asks for 7 pairs per instance, but 4 systems make 6"):
         fixed_pairs(Design("sample", count=7), SYSTEMS, 1)
     # 4 systems have met after 3 rounds, 5 systems after 5, because one always sits out
-    with pytest.raises(InvalidInputError, match="in 3 every two of 4"):
+    with pytest.raises(InvalidInputError, match="asks for 4 rounds without a repetition, but 4 systems make 3"):
         Design("swiss", count=4).check_systems(SYSTEMS)
     Design("swiss", count=5).check_systems([*SYSTEMS, "e"])
-    with pytest.raises(InvalidInputError, match="in 5 every two of 5"):
+    with pytest.raises(InvalidInputError, match="but 5 systems make 5"):
         Design("swiss", count=6).check_systems([*SYSTEMS, "e"])
 
 

@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.errors import InvalidInputError
 from evenhand.results.made_by import DIGITS
-from evenhand.results.saved import OnDisk
+from evenhand.results.vote_columns import OnDisk
 from tests.results.kinds import KINDS, rows, whole_of
 
 

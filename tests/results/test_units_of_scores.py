@@ -7,9 +7,9 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Option, Rubric
+from evenhand.data.plain import as_plain
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.results.measures import plain
 
 FACTOR, SHIFT = 4.0, 1.0
 LABELS = ["Awful", "Poor", "Fair", "Good", "Great"]
@@ -43,7 +43,7 @@ def leaves(value, path=()):
 
 def check(one, two):
     """In the second a score is in other units, a difference of scores is scaled, and all else is the same."""
-    first, second = dict(leaves(plain(one))), dict(leaves(plain(two)))
+    first, second = dict(leaves(as_plain(one))), dict(leaves(as_plain(two)))
     assert first.keys() == second.keys()
     for path, value in first.items():
         name = next((step for step in reversed(path) if isinstance(step, str) and step not in LIMITS), "")
@@ -77,11 +77,11 @@ def test_a_table_in_other_units(options):
     for first, second in zip(one.records(), two.records(), strict=True):
         check(first, second)
     for first, second in zip(one.summaries.values(), two.summaries.values(), strict=True):
-        check(plain(first), plain(second))
-    check(plain(one.differences), plain(two.differences))
-    check(plain(one.panel("alder", "help")), plain(two.panel("alder", "help")))
+        check(as_plain(first), as_plain(second))
+    check(as_plain(one.differences), as_plain(two.differences))
+    check(as_plain(one.panel("alder", "help")), as_plain(two.panel("alder", "help")))
     pairs = ((one, judged(SHARES)), (two, judged(LIKERT)))
-    check(*(plain(list(each.compare(again).groups.values())) for each, again in pairs))
+    check(*(as_plain(list(each.compare(again).groups.values())) for each, again in pairs))
     low, high = two.summaries["alder", "help"].score.low, two.summaries["alder", "help"].score.high
     assert 1 <= low < high <= 5
 
@@ -101,7 +101,7 @@ def every_interval(factor, shift, **options):
     values = {label: factor * share + shift for label, share in SHARES.items()}
     table = judged(values, **options)
     corrected = evenhand.correct(table, design="random")
-    by_kind = table.by([row % 3 for row in range(len(ROWS))], gold=None)
+    by_kind = table.by({row: row % 3 for row in range(len(ROWS))}, gold=None)
     yield from ((each.score, True) for each in table.summaries.values())
     yield from ((each.difference, False) for each in table.differences)
     yield from ((each.corrected, True) for each in corrected.scores)

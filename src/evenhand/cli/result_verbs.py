@@ -62,7 +62,7 @@ class FileContents(PrintedTables):
 
 
 def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import PART, header_if_saved  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
     place = expanded(file)
     return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
@@ -204,13 +204,13 @@ def export(
             of one column are alternatives, several columns must all hold.
         out: The file; forms but that of a saved result are printed without it.
     """
-    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - seconds of import
+    from evenhand.data.plain import as_json, as_plain  # noqa: PLC0415 - seconds of import
 
     place = check_out(out, [file])
     results = _filtered(opened(file), where)
     if form is None:
         return _keep(results, file, out, None)
-    rows = [plain(dict(record)) for record in results.records()]
+    rows = [as_plain(dict(record)) for record in results.records()]
     if form == "jsonl":
         text = "\n".join(map(as_json, rows))
     elif form == "csv":

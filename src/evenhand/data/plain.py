@@ -7,6 +7,7 @@ fields and the values of fields that hold a text: ``label: 5`` is the label ``"5
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import math
 import reprlib
@@ -25,6 +26,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.files import MOST_BYTES, read_bytes
+from evenhand.numbers import Missing
 
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
 TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
@@ -318,3 +320,32 @@ class _Literal(ast.NodeTransformer):
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         unique_keys([(key.value, None) for key in node.keys if isinstance(key, ast.Constant)], self.where)
         return self.generic_visit(node)
+
+
+def as_plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it
+    """Return a result, or a part of one, as plain JSON. NaN and infinity become null, as missing numbers do.
+
+    Args:
+        value: The result.
+        reasons: Write the reason of each missing number, for files from which the result itself is read again.
+    """
+    if isinstance(value, Missing):
+        return {"reason": value.reason} if reasons else None
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(each, reasons=reasons) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [as_plain(each, reasons=reasons) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - as above
+    """Return plain values as saved files hold them: JSON for every reader, in which NaN and infinity are null.
+
+    >>> as_json({"low": -math.inf, "name": "é"})
+    '{"low": null, "name": "é"}'
+    """
+    return json.dumps(as_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)

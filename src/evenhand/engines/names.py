@@ -109,7 +109,7 @@ def engine_of(given: object) -> object:
         return TYPES[entry["__type__"]](**{**fields, **(read_brackets(name, bracket + rest) if bracket else {})})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
-    return fetch_engine(given)
+    return fetch_engine(given, {} if "{" in name else read_brackets(name, bracket + rest))  # unless it is JSON
 
 
 def read_brackets(name: str, brackets: str) -> dict[str, Any]:

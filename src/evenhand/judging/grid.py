@@ -238,6 +238,7 @@ def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
 
 
 DesignKind = Literal["all", "baseline", "sample", "swiss"]
+KINDS: Final[tuple[DesignKind, ...]] = get_args(DesignKind)
 Pair = tuple[int, int]
 
 ACCEPTED = "'all', 'baseline:<system>', 'sample:<pairs per instance>', 'swiss:<rounds>'"
@@ -286,15 +287,11 @@ class Design:
                 + did_you_mean(self.baseline, systems)
             )
         pairs, rounds = number * (number - 1) // 2, number - 1 if number % 2 == 0 else number
-        if self.kind == "sample" and self.count is not None and self.count > pairs:
+        most, unit = (pairs, "pairs per instance") if self.kind == "sample" else (rounds, "rounds without a repetition")
+        if self.count is not None and self.count > most:
             raise InvalidInputError(
-                f"design={str(self)!r} asks for {self.count} pairs per instance, but {number} systems make {pairs}: "
-                "lower it, or use design='all'"
-            )
-        if self.kind == "swiss" and self.count is not None and self.count > rounds:
-            raise InvalidInputError(
-                f"design={str(self)!r} asks for {self.count} rounds, but in {rounds} every two of {number} systems "
-                "can meet on every instance: lower it, or use design='all'"
+                f"design={str(self)!r} asks for {self.count} {unit}, but {number} systems make {most}: lower it, or "
+                "use design='all'"
             )
 
 
@@ -310,26 +307,17 @@ def parse_design(text: str, *, seed: int = 0) -> Design:
         >>> parse_design("sample:0")
         Traceback (most recent call last):
             ...
-        evenhand.errors.InvalidInputError: design='sample:0': '0' is not a number of pairs per instance; give a whole \
-number from 1
+        evenhand.errors.InvalidInputError: design='sample:0' is not complete; accepted: 'all', 'baseline:<system>', \
+'sample:<pairs per instance>', 'swiss:<rounds>'
     """
-    if not isinstance(text, str):
-        raise InvalidInputError(f"design={text!r} is a {type(text).__name__}; accepted: {ACCEPTED}")
-    kind, colon, tail = text.partition(":")
-    if kind not in get_args(DesignKind):
-        raise InvalidInputError(f"design={text!r} is not a design. {did_you_mean(kind, get_args(DesignKind))}")
-    if kind == "all":
-        if colon:
-            raise InvalidInputError(f"design={text!r}: 'all' takes nothing after it; accepted: {ACCEPTED}")
-        return Design(seed=seed)
-    if kind == "baseline":
-        if not tail:
-            raise InvalidInputError(f"design={text!r} names no baseline; write 'baseline:' and a system's name")
-        return Design("baseline", baseline=tail, seed=seed)
-    unit = "pairs per instance" if kind == "sample" else "rounds"
-    if not (tail.isascii() and tail.isdigit()) or int(tail) < 1:
-        raise InvalidInputError(f"design={text!r}: {tail!r} is not a number of {unit}; give a whole number from 1")
-    return Design("sample" if kind == "sample" else "swiss", count=int(tail), seed=seed)
+    name, colon, tail = str(text).partition(":")
+    kind = next((kind for kind in KINDS if kind == name), None)
+    if kind is None:
+        raise InvalidInputError(f"design={text!r} is not a design. {did_you_mean(name, KINDS)}")
+    count = int(tail) if kind in {"sample", "swiss"} and tail.isascii() and tail.isdigit() else 0
+    if not (colon == "" if kind == "all" else tail if kind == "baseline" else count):
+        raise InvalidInputError(f"design={text!r} is not complete; accepted: {ACCEPTED}")
+    return Design(kind, tail if kind == "baseline" else None, count or None, seed)
 
 
 def fixed_pairs(design: Design, systems: Sequence[str], instances: int) -> list[tuple[Pair, ...]]:

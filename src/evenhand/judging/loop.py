@@ -224,14 +224,10 @@ class OpenPanel(Sequence[JudgeEngine]):
         flat = [vote for row in votes for vote in row]
         for calls in (lane.calls for lane in self._lanes if isinstance(lane.calls.fatal, UnreachableError)):
             arrived = sum(vote.asked and vote.unscored_reason != "engine_error" for vote in flat)
-            again = (
-                "they are in this error's votes. Without a journal (journal=None) a second run asks for all again"
-                if self.journal is None
-                else "every reply is in the journal: run the same again when the server is back, and only what is "
-                "missing is asked for"
-            )
             raise ServerAwayError(
-                f"judge {calls.judge_id!r}: {calls.fatal}. {arrived} of {run.total} votes came; {again}", votes=votes
+                f"judge {calls.judge_id!r}: {calls.fatal}. {arrived} of {run.total} votes came, which this error holds; "
+                f"{self._how_to_resume()}",
+                votes=votes,
             )
         with self._lock:
             self._runs.remove(run)  # so that blocks that are done are not held
@@ -247,19 +243,24 @@ class OpenPanel(Sequence[JudgeEngine]):
                 return votes
             ranked = sorted(self._causes.values(), key=lambda cause: -cause[0])
             causes = "; ".join(f"{number} × {first}" for number, first in ranked)
-            again = (
-                "Without a journal (journal=None) a second run asks for everything again: mend the cause first; the "
-                "votes that came are in this error's votes"
-                if self.journal is None
-                else "Every reply that came is in the journal: mend the cause and run the same again, and only the "
-                "failed calls are made"
-            )
-            message = (
+            spent = Spending.of(flat)
+            raise TooManyFailuresError(
                 f"{failed} of {self._finished} votes failed, more than max_failure_rate={self._max_failure_rate!r} "
-                f"allows: {causes}. {again}"
+                f"allows: {causes}. Mend the cause; this error holds the votes that came, and {self._how_to_resume()}"
+                + ("" if spent is None else f". {spent}"),
+                votes=votes,
             )
-        spent = Spending.of(flat)
-        raise TooManyFailuresError(message + ("" if spent is None else f". {spent}"), votes=votes)
+
+    def _how_to_resume(self) -> str:
+        """Say what becomes of the replies if the same is run again."""
+        if self.journal is None:
+            again = "for the rows that are in no part" if self.many else "for everything"
+            return f"nothing keeps the replies (journal=None), so a second run asks again {again}"
+        late = f" but the {self.budget.in_flight} that were still on their way" if self.budget.in_flight else ""
+        return (
+            f"every reply that came{late} is in the journal {str(self.journal.path)!r}: run the same again, and only "
+            "the rest is asked for"
+        )
 
     @property
     def over(self) -> bool:
@@ -327,15 +328,15 @@ class OpenPanel(Sequence[JudgeEngine]):
             if watch is not None:
                 watch.cancel()
 
-    def close(self) -> None:
-        """Wait for what is under way; nothing more is asked.
+    def close(self, seconds: float | None = None) -> None:
+        """Wait for what is under way, for some seconds at most; nothing more is asked.
 
         Raises:
             JournalError: Calls were not made, because their replies could not be recorded.
         """
         self._loop.call_soon_threadsafe(self._closed.set)
         with ungrouped():
-            self._serving.result()
+            self._serving.result(seconds)
 
     def stop(self, interrupt: KeyboardInterrupt | Terminated | None = None) -> None:
         """Launch nothing more, and wait a while for the replies on their way, unless interrupted again.
@@ -344,11 +345,10 @@ class OpenPanel(Sequence[JudgeEngine]):
             interrupt: Ends the run; None if a failure does.
         """
         self._interrupted = True
-        for function in (self.budget.stop, self._closed.set):
-            self._loop.call_soon_threadsafe(function)
+        self._loop.call_soon_threadsafe(self.budget.stop)
         if interrupt is None:
             with suppress(Exception):  # the first failure is reported
-                self._await_end()
+                self.close(GRACE_SECONDS)
             return
         name = f"ended by {interrupt.signal.name}" if isinstance(interrupt, Terminated) else "interrupted"
         tell(
@@ -356,11 +356,14 @@ class OpenPanel(Sequence[JudgeEngine]):
             "interrupt again not to wait"
         )
         try:
-            self._await_end()
+            self.close(GRACE_SECONDS)
         except (KeyboardInterrupt, Terminated, TimeoutError):
             if self._serving.done():  # it failed
                 raise
-        text = self._what_is_left()
+        open_votes = [vote for run in self._runs for row in run.votes for vote in row]
+        cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._finished
+        total = max(len(open_votes) + self._finished, self.progress.total)
+        text = f"{cast} of {total} votes were cast; {self._how_to_resume()}"
         tell(f"{name}: {text}")
         interrupt.add_note(text)
 
@@ -370,25 +373,6 @@ class OpenPanel(Sequence[JudgeEngine]):
             self._ended = True
         self._loop.call_soon_threadsafe(self._stopped.set)
         self.thread.join()
-
-    def _await_end(self) -> None:
-        with ungrouped():
-            self._serving.result(GRACE_SECONDS)
-
-    def _what_is_left(self) -> str:
-        """Report the number of votes of interrupted runs, and how to continue."""
-        open_votes = [vote for run in self._runs for row in run.votes for vote in row]
-        cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._finished
-        total = max(len(open_votes) + self._finished, self.progress.total)
-        late = f" but the {self.budget.in_flight} that were still on their way" if self.budget.in_flight else ""
-        again = "again for the rows that are in no part" if self.many else "for everything again"
-        kept = (
-            f"nothing keeps the replies (journal=None), and a second run asks {again}"
-            if self.journal is None
-            else f"every reply that came{late} is in the journal {str(self.journal.path)!r}: run the same again, "
-            "and only the rest is asked for"
-        )
-        return f"{cast} of {total} votes were cast; {kept}"
 
 
 @contextmanager

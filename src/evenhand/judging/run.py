@@ -24,8 +24,7 @@ from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
-from evenhand.results.made_by import DIGITS, NOTHING, digest
-from evenhand.results.notes import LIMITS
+from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import Vote
 
 _logger = logging.getLogger(__name__)

@@ -501,59 +501,12 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class GradedRun:
-    """One judge, asked in one way for the best of the candidates in all their rotations.
-
-    Attributes:
-        criterion: The criterion of the best candidate.
-        prompt: The prompt's name.
-        with_unrelated: Whether there was an unrelated option among the candidates.
-        grading: The Grade Score and what it rests on.
-        effect: What the unrelated option changes; None without it, or without the run that lacks it.
-    """
-
-    criterion: str
-    prompt: str
-    with_unrelated: bool
-    grading: Grading
-    effect: UnrelatedEffect | None = None
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """The cells that name it in a table."""
-        return self.grading.judge_id, self.prompt, "yes" if self.with_unrelated else "no"
-
-
 _NAMES: Final = ("judge", "prompt", "unrelated")
+"""The headers of what names a run."""
 
 
-def grading_tables(
-    title: str, runs: Sequence[GradedRun], notes: Sequence[str] = (), *, level: float
-) -> tuple[TextTable, ...]:
-    """Return the table of Grade Scores, and that of the effect of an unrelated option if there was one."""
-    limits, effects = format_level(level), [run for run in runs if run.effect is not None]
-    columns = (
-        Column("LLM\nscore", "grading.llm_score", limits=False),
-        Column("choice\nscore", "grading.choice_score", limits=False),
-        Column(f"Grade Score\n[{limits}]", "grading.grade_score"),
-        Column("random\njudge", "grading.chance"),
-        Column(f"corrected\n[{limits}]", "grading.chance_corrected"),
-        Column("answered", "grading.answered", limits=False),
-        Column("n", "grading.num_scored"),
-    )
-    of_effects = (
-        Column(f"chosen [{limits}]", "effect.chosen"),
-        Column(f"ever chosen [{limits}]", "effect.ever_chosen"),
-        Column(f"Grade Score\nwith − without [{limits}]", "effect.difference"),
-        Column(f"corrected\nwith − without [{limits}]", "effect.corrected_difference"),
-    )
-    if any(run.grading.unanswered for run in runs):
-        notes = (*notes, GRADED_ON_OTHERS)
-    scores = measures_table(title, _NAMES, [(run.names, run) for run in runs], columns, notes, kind="scores")
-    effect = "An unrelated option among the candidates"
-    rows = [(run.names[:2], run) for run in effects]
-    return scores, *([measures_table(effect, _NAMES[:2], rows, of_effects, kind="unrelated")] if effects else ())
+def _names_of(judge: str, prompt: str, unrelated: bool) -> tuple[str, str, str]:
+    return judge, prompt, "yes" if unrelated else "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -662,35 +615,41 @@ class GradeAnalysis(Analysis):
                 offered=tuple(f"Option {place + 1}" for place in range(len(names))),
             )
 
-    @property
-    def runs(self) -> tuple[GradedRun, ...]:
-        """The runs of each judge and prompt, without the unrelated option first."""
-        return tuple(
-            GradedRun(
-                self.criterion.name,
-                prompt,
-                unrelated,
-                grading,
-                self.unrelated_effects.get((judge, prompt)) if unrelated else None,
-            )
-            for (judge, prompt, unrelated), grading in self.gradings.items()
-        )
-
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of scores, the effect of the unrelated option if there is one, and the places chosen."""
+        level = format_level(self.parameters["level"])
+        scores = (
+            Column("LLM\nscore", "llm_score", limits=False),
+            Column("choice\nscore", "choice_score", limits=False),
+            Column(f"Grade Score\n[{level}]", "grade_score"),
+            Column("random\njudge", "chance"),
+            Column(f"corrected\n[{level}]", "chance_corrected"),
+            Column("answered", "answered", limits=False),
+            Column("n", "num_scored"),
+        )
+        effects = (
+            Column(f"chosen [{level}]", "chosen"),
+            Column(f"ever chosen [{level}]", "ever_chosen"),
+            Column(f"Grade Score\nwith − without [{level}]", "difference"),
+            Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
+        )
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
-        tables = grading_tables(title, self.runs, tuple(self._notes()), level=self.parameters["level"])
+        runs, found = {_names_of(*run): grading for run, grading in self.gradings.items()}, self.unrelated_effects
+        tables = [measures_table(title, _NAMES, runs, scores, tuple(self._notes()), kind="scores")]
+        if found:
+            title = "An unrelated option among the candidates"
+            tables.append(measures_table(title, _NAMES[:2], found, effects, kind="unrelated"))
         return (*tables, self._places_table())
 
     def _places_table(self) -> TextTable:
         """Return the table with shares of the places, and the tests that they are even."""
-        found = [(run, each) for run in self.runs for each in run.grading.histograms]
+        found = [(_names_of(*run), each) for run, grading in self.gradings.items() for each in grading.histograms]
         width = max((each.n_options for _, each in found), default=0)
         rows = []
         for run, each in found:
             shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
             tests = [format_p_value(own.instance_p_value) for own in (each.places, each.candidates)]
-            rows.append((*run.names, str(each.n_options), *shares, *[""] * (width - len(shares)), *tests))
+            rows.append((*run, str(each.n_options), *shares, *[""] * (width - len(shares)), *tests))
         return TextTable(
             kind="places",
             title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
@@ -704,6 +663,8 @@ class GradeAnalysis(Analysis):
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
         yield from unscored_note(self.unscored_counts)
         yield from readings_note(grading.readings for grading in gradings)
+        if self.unscored_counts.unscored_votes:
+            yield GRADED_ON_OTHERS
         yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:

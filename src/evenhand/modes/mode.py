@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
+from evenhand.data.plain import as_plain
 from evenhand.engines.base import JudgeEngine
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate
 from evenhand.judging.run import ask, fingerprint, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
-from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Level
@@ -276,7 +276,7 @@ class Mode(ABC, Generic[Result]):
         """Return all options that a result depends on, as plain JSON."""
         own = {name: getattr(self, name) for name in self.own_options()}
         of_run = parameters_of(self.options, self.rules, self.flow)
-        return {"mode": self.kind, "mode_options": plain(own), **of_run}
+        return {"mode": self.kind, "mode_options": as_plain(own), **of_run}
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria, as the header of the saved form has them.
@@ -339,7 +339,7 @@ class Mode(ABC, Generic[Result]):
         asked: list[tuple[Flow, Question]] = []
         for mode in (self, *others):  # about the first subject that is asked about
             asked += [(mode.flow, question) for question in next(filter(None, map(mode.questions, subjects)), ())]
-        examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
+        examples = [as_plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
         shown = (
             (about.instance, about.texts, [part.context for part in about.parts.values()] or [about.context])

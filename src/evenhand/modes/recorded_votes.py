@@ -32,8 +32,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.saved import Stored
-from evenhand.results.vote_columns import Cell
+from evenhand.results.vote_columns import Cell, Stored
 from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
 

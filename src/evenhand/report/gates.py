@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 from xml.etree import ElementTree as Xml
 
+from evenhand.data.plain import as_json, as_plain
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
 from evenhand.labels.correct import CorrectedScores, correct
 from evenhand.numbers import (
@@ -27,7 +28,7 @@ from evenhand.numbers import (
     format_percent_apart,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, Outcomes, UnscoredCounts, as_json, or_missing, plain
+from evenhand.results.measures import Measure, Outcomes, UnscoredCounts, or_missing
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -344,19 +345,19 @@ class Summary:
         leave open, is null.
         """
         parameters = {name: value for name, value in self.results.parameters.items() if name not in LONG}
-        fingerprint = plain(self.results.fingerprint) or {}
+        fingerprint = as_plain(self.results.fingerprint) or {}
         summary = {
             "evenhand": "summary",
             "layout": LAYOUT,
             "version": __version__,
             "kind": self.results.kind,
             "passed": not self.report.failed,
-            "conditions": plain(self.report.conditions),
-            "findings": plain(self.results.findings(), reasons=True),
-            "unscored": plain(self._unscored),
+            "conditions": as_plain(self.report.conditions),
+            "findings": as_plain(self.results.findings(), reasons=True),
+            "unscored": as_plain(self._unscored),
             "parameters": parameters,
             "fingerprint": {name: value for name, value in fingerprint.items() if name != "shown"},
-            "spending": plain(self.results.spending),
+            "spending": as_plain(self.results.spending),
         }
         return as_json(summary, indent=1)
 

@@ -18,8 +18,7 @@ from evenhand.options import Aggregation
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts
 from evenhand.results.render import TextTable
-from evenhand.results.saved import InMemory, Stored
-from evenhand.results.vote_columns import Cell, VoteColumns, vote_rows
+from evenhand.results.vote_columns import Cell, InMemory, Stored, VoteColumns, vote_rows
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
@@ -208,11 +207,6 @@ class Analysis:
             f"results that hold {self.holds} describe judges, and hold no score that people could give; give the "
             "result of judge, winrates, checklist, aggregate_votes or run_mode"
         )
-
-    @property
-    def outcome_notes(self) -> tuple[str, ...]:
-        """Notes on how the scores of single questions differ from those of the printed tables."""
-        return ()
 
     def reported(self) -> Iterator[Reported]:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from evenhand.errors import EvenhandWarning, InvalidInputError
-from evenhand.numbers import Missing, format_count, format_level, format_number
+from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, QuestionName, Reported, measure, measures_table, or_missing
+from evenhand.results.measures import Column, Measure, Reported, measure, measures_table, or_missing
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.vote_columns import Cell
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import name_of_tests, over_one_family, paired_differences
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
 
 MOST_CHANGES: Final = 10
 """The number of changed verdicts that are printed."""
@@ -210,50 +205,6 @@ def groups_table(
     return measures_table(title, by, groups, columns, (note, *notes), kind=kind)
 
 
-def compare(one: Results, other: Results) -> RunComparison:
-    """Compare two results on the same rows: see :meth:`~evenhand.results.results.Results.compare`."""
-    if other.analyse is not one.analyse or one.analyse.compared is None:
-        raise InvalidInputError(
-            f"results that hold {one.analysis.holds} cannot be compared with those that hold {other.analysis.holds}: "
-            "give two of one kind, with scores of rows"
-        )
-    place, by = one.places_of(other), one.analyse.rows_by or one.analysis.names
-    clusters = {place[row]: cluster for row, cluster in other.clusters().items()} | one.clusters()
-
-    def level_over(rows: Iterable[int]) -> IntervalLevel:
-        return one.analysis.level_over([clusters.get(row) for row in rows])
-
-    def range_of(group: Mapping[str, str]) -> tuple[float, float]:
-        return _range_of([one, other], group)
-
-    def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [{**row, "instance": place[row["instance"]]} for row in rows]
-
-    how: Any = {"level_over": level_over, "range_of": range_of}
-    found = compare_rows(list(one.records()), placed(other.records()), by, one.analyse.compared, **how)
-    items = list(one.analysis.items()), placed(other.analysis.items())
-    by_item = ("instance", "system", "item"), ("score", "selected")
-    before, after = _questions(one, {row: row for row in place.values()}), _questions(other, place)
-    changes = []
-    for name in [name for name in before if name in after]:
-        (first, width), (second, _) = before[name], after[name]
-        size = None if first.score is None or second.score is None else abs(second.score - first.score) / width
-        about = dict(zip(one.analysis.labelled_by, name[1:], strict=True))
-        if first.selected != second.selected:
-            changes.append(VerdictChange(one.analysis.row_name(name[0]), about, first, second, size))
-    notes, changed = _notes(one, other, place)
-    return RunComparison(
-        by=tuple(name for name in by if name != "instance"),
-        groups=found,
-        level=float(level_over(())),
-        notes=notes,
-        items=compare_rows(*items, *by_item, **how) if all(items) else {},
-        changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
-        n_questions=len(before.keys() & after.keys()),
-        changed=changed,
-    )
-
-
 def compare_rows(
     one: Sequence[Row],
     other: Sequence[Row],
@@ -324,60 +275,3 @@ def compare_rows(
             score_range=bounds,
         )
     return found
-
-
-def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[float, float]:
-    """Return the range of the scores of a group in either result, both in the same units."""
-    units = [found for each in results if (found := each.analysis.units(group)) is not None]
-    if len(set(units)) > 1:
-        (low, high), (other_low, other_high) = units
-        raise InvalidInputError(
-            f"the scores of {'/'.join(group.values())!r} go from {low:g} to {high:g} in the first result and from "
-            f"{other_low:g} to {other_high:g} in the second: give the options the same values, or compare what was "
-            "judged apart"
-        )
-    limits = [found for each in results if (found := each.analysis.score_range(group)) is not None] or [(0.0, 1.0)]
-    return min(low for low, _ in limits), max(high for _, high in limits)
-
-
-def _questions(results: Results, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
-    """Name of a question, its row by its place in the first result -> what was asked, the width of its scores."""
-    found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
-    for cell, asked in results.cells_with_questions():
-        if asked.selected is not None and cell.about["instance"] in place:
-            low, high = (0.0, 1.0) if asked.compares else results.analysis.criterion_of(cell).score_range
-            row, *names = results.analysis.question_name(cell)
-            found[place[row], *names] = (asked, high - low)
-    return found
-
-
-def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return notes on how both were made, on the rows that both hold; and what changed, in short.
-
-    If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
-    """
-    own, others = (
-        [each.analysis.question_name(Cell(dict(about), ())) for about in each.abouts()] for each in (one, other)
-    )
-    named = set(own)
-    shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
-    first, second = one.fingerprint, other.fingerprint
-    changed = first.changes(second)
-    shown = [(first.shown_of(here, names), second.shown_of(there, names)) for here, there, names in shared]
-    known = [(a, b) for a, b in shown if a is not None and b is not None]
-    new = sum(a != b for a, b in known)
-    of = f"{format_count(new)} of {format_count(len(shared), 'row')}"
-    notes = []
-    if any(here != there for here, there, _ in shared):
-        notes.append("Rows are joined by their ids: they do not stand in the same places.")
-    if changed:
-        notes.append(f"Not made the same way: {'; '.join(changed)}.")
-    if new:
-        notes.append(f"On {of} the judges were shown something else.")
-    if new and changed:
-        notes.append(CONFOUNDED)
-        warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
-    if not new and not changed and known and first.judge and second.judge:
-        notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
-    notes += dict.fromkeys((*one.analysis.outcome_notes, *other.analysis.outcome_notes))
-    return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

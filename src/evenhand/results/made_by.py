@@ -14,7 +14,9 @@ from hashlib import blake2s
 from typing import Any, Final
 
 from evenhand.options import IntervalOptions, Seeded, VoteFields
-from evenhand.results.notes import LIMITS
+
+LIMITS: Final = ("max_calls", "max_cost")
+"""The limits of a run; results repeat those that were given."""
 
 DIGITS: Final = 8
 """The number of digits per row."""

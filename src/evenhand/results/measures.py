@@ -10,7 +10,6 @@ which is compared with that of people.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -20,14 +19,13 @@ from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from evenhand.criteria import Criterion
 from evenhand.numbers import (
     MISSING,
     HasLimits,
-    LeadingBounds,
     Missing,
+    UnscoredBounds,
     format_cost,
     format_count,
     format_interval,
@@ -42,7 +40,6 @@ from evenhand.numbers import (
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.votes import Usage, Verdict
 
 Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
@@ -79,7 +76,7 @@ class Measure:
     kind: Kind = "number"
     n: int | None = None
     unscored: UnscoredCounts | None = None
-    bounds: LeadingBounds | None = None
+    bounds: UnscoredBounds | None = None
     p_value: float | None = None
     always: bool = False
 
@@ -407,38 +404,6 @@ def table_rows(lines: Iterable[Line], *results: object) -> list[tuple[str, ...]]
     """Write a row per line with a cell per result; a line that no result has is left out."""
     found = [(line.name, *(line.cell(each) for each in results)) for line in lines]
     return [tuple(cell or MISSING for cell in row) for row in found if any(cell is not None for cell in row[1:])]
-
-
-def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it
-    """Return a result, or a part of one, as plain JSON. NaN and infinity become null, as missing numbers do.
-
-    Args:
-        value: The result.
-        reasons: Write the reason of each missing number, for files from which the result itself is read again.
-    """
-    if isinstance(value, Missing):
-        return {"reason": value.reason} if reasons else None
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json")
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(each, reasons=reasons) for key, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(each, reasons=reasons) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - as above
-    """Return plain values as saved files hold them: JSON for every reader, in which NaN and infinity are null.
-
-    >>> as_json({"low": -math.inf, "name": "é"})
-    '{"low": null, "name": "é"}'
-    """
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    except ValueError:
-        return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,6 @@ from evenhand.results.measures import UnscoredCounts, measure
 from evenhand.results.vote_columns import REASONS, VoteColumns
 from evenhand.votes import Vote
 
-LIMITS: Final = ("max_calls", "max_cost")
-"""The limits of a run; results repeat those that were given."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:

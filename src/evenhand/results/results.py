@@ -6,7 +6,8 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice, repeat
@@ -15,20 +16,31 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import evenhand
 from evenhand.data.fields import name_of
+from evenhand.data.plain import as_plain
 from evenhand.data.responses import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis
-from evenhand.results.compare import RunComparison, compare
+from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
-from evenhand.results.made_by import Fingerprint
-from evenhand.results.measures import Measure, plain, unscored_findings
-from evenhand.results.notes import LIMITS, Spending, spending_notes
+from evenhand.results.made_by import LIMITS, Fingerprint
+from evenhand.results.measures import Measure, QuestionName, unscored_findings
+from evenhand.results.notes import Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import InMemory, OnDisk, Stored, read, reading, write
-from evenhand.results.vote_columns import Cell, check_left_out, votes_table
+from evenhand.results.vote_columns import (
+    Cell,
+    InMemory,
+    OnDisk,
+    Stored,
+    check_left_out,
+    read,
+    reading,
+    votes_table,
+    write,
+)
+from evenhand.statistics.intervals import IntervalLevel
 
 if TYPE_CHECKING:
     import datasets
@@ -86,7 +98,7 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If questions are missing without which there is no result.
         """
-        judged = {name: plain(header[name]) for name in analyse.judged}
+        judged = {name: as_plain(header[name]) for name in analyse.judged}
         return cls._of(analyse, {**judged, "parameters": header["parameters"]}, InMemory(tuple(cells)))
 
     @classmethod
@@ -297,42 +309,28 @@ class Results(PrintedTables):
         """Return the group of each row of the data, by its index; None for a row without one.
 
         Args:
-            by: A column that was named with ``group_fields`` when the rows were judged; a group for each row of the
-                data, in their order; or a mapping from row (its id where rows have ids, else its index) to group.
+            by: A column that was named with ``group_fields`` when the rows were judged, or a mapping from row (its id
+                where rows have ids, else its index) to group.
 
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
-        if isinstance(by, str):
+        if not isinstance(by, Mapping):
             if by not in kept:
                 raise InvalidInputError(
-                    f"the result keeps no column {by!r}. {f'{did_you_mean(by, list(kept))} ' if kept else ''}"
-                    f"Judge with group_fields={by!r}, or give a group for each row: by=[…] or by={{id: group}}"
+                    f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
+                    f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"
                 )
-            return tuple(kept[by])
+            return tuple(kept[str(by)])
         rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
-        last, judged = max(rows), self.parameters["n"]
-        if isinstance(by, Mapping):
-            named = {name_of(row): name_of(group) or None for row, group in by.items()}
-            if not named.keys() & set(rows.values()):
-                raise InvalidInputError(
-                    f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
-                    f"{list(rows.values())[:3]!r}"
-                )
-            return tuple(named.get(rows.get(index, "")) for index in range(last + 1))
-        if not isinstance(by, Iterable):
+        named = {name_of(row): name_of(group) or None for row, group in by.items()}
+        if not named.keys() & set(rows.values()):
             raise InvalidInputError(
-                f"by is {by!r}; give the name of a column, a group for each row, or a mapping from row (its id or "
-                "index) to group"
+                f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
+                f"{list(rows.values())[:3]!r}"
             )
-        found = tuple(name_of(each) or None for each in by)
-        if len(found) != judged if judged > last else len(found) <= last:  # of a filtered result all rows are counted
-            raise InvalidInputError(
-                f"by holds {len(found)} rows, and the result is about {max(judged, last + 1)}: give one for each row "
-                "of the data that was judged, in the same order"
-            )
-        return found
+        return tuple(named.get(rows.get(index, "")) for index in range(max(rows) + 1))
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -347,7 +345,8 @@ class Results(PrintedTables):
             rows = part.verdict_rows() if verdicts and self.analyse.has_verdicts else repeat(None)
             for cell, row in zip(part.stored.cells(), rows, strict=False):
                 named = cell._replace(about=self._with_id(cell.about))
-                yield named if row is None else named.telling(row)
+                told = None if row is None else {name: row[name] for name in row if name not in named.about}
+                yield named._replace(verdict=told)
 
     def _with_id(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row with the id of its row of the data next to the index."""
@@ -434,7 +433,7 @@ class Results(PrintedTables):
         """
         if not isinstance(other, Results):
             raise InvalidInputError(f"other is {other!r}; give another result, or evenhand.open(path)")
-        return compare(self, other)
+        return _compare(self, other)
 
     def places_of(self, other: Results) -> dict[int, int]:
         """Return row of another result -> the row here that has its id, or else a number that no row here has.
@@ -512,7 +511,10 @@ class Results(PrintedTables):
         header |= self.header
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
-        cells = (cell.moved(first).without(leave_out) for cell in self.named_cells(verdicts=True))
+        cells = (
+            cell.without(leave_out)._replace(about={**cell.about, "instance": cell.about["instance"] + first})
+            for cell in self.named_cells(verdicts=True)
+        )
         schema = self.stored.schema()
         rows = None if schema is None else len(self.stored)
         write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
@@ -541,3 +543,102 @@ class Results(PrintedTables):
             if run := header.get("run"):
                 found = replace(found, run_file=absolute(run, place if place.is_dir() else place.parent))
             return found
+
+
+def _compare(one: Results, other: Results) -> RunComparison:
+    if other.analyse is not one.analyse or one.analyse.compared is None:
+        raise InvalidInputError(
+            f"results that hold {one.analysis.holds} cannot be compared with those that hold {other.analysis.holds}: "
+            "give two of one kind, with scores of rows"
+        )
+    place, by = one.places_of(other), one.analyse.rows_by or one.analysis.names
+    clusters = {place[row]: cluster for row, cluster in other.clusters().items()} | one.clusters()
+
+    def level_over(rows: Iterable[int]) -> IntervalLevel:
+        return one.analysis.level_over([clusters.get(row) for row in rows])
+
+    def range_of(group: Mapping[str, str]) -> tuple[float, float]:
+        return _range_of([one, other], group)
+
+    def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "instance": place[row["instance"]]} for row in rows]
+
+    how: Any = {"level_over": level_over, "range_of": range_of}
+    found = compare_rows(list(one.records()), placed(other.records()), by, one.analyse.compared, **how)
+    items = list(one.analysis.items()), placed(other.analysis.items())
+    by_item = ("instance", "system", "item"), ("score", "selected")
+    before, after = _questions(one, {row: row for row in place.values()}), _questions(other, place)
+    changes = []
+    for name in [name for name in before if name in after]:
+        (first, width), (second, _) = before[name], after[name]
+        size = None if first.score is None or second.score is None else abs(second.score - first.score) / width
+        about = dict(zip(one.analysis.labelled_by, name[1:], strict=True))
+        if first.selected != second.selected:
+            changes.append(VerdictChange(one.analysis.row_name(name[0]), about, first, second, size))
+    notes, changed = _notes(one, other, place)
+    return RunComparison(
+        by=tuple(name for name in by if name != "instance"),
+        groups=found,
+        level=float(level_over(())),
+        notes=notes,
+        items=compare_rows(*items, *by_item, **how) if all(items) else {},
+        changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
+        n_questions=len(before.keys() & after.keys()),
+        changed=changed,
+    )
+
+
+def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[float, float]:
+    """Return the range of the scores of a group in either result, both in the same units."""
+    units = [found for each in results if (found := each.analysis.units(group)) is not None]
+    if len(set(units)) > 1:
+        (low, high), (other_low, other_high) = units
+        raise InvalidInputError(
+            f"the scores of {'/'.join(group.values())!r} go from {low:g} to {high:g} in the first result and from "
+            f"{other_low:g} to {other_high:g} in the second: give the options the same values, or compare what was "
+            "judged apart"
+        )
+    limits = [found for each in results if (found := each.analysis.score_range(group)) is not None] or [(0.0, 1.0)]
+    return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _questions(results: Results, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+    """Name of a question, its row by its place in the first result -> what was asked, the width of its scores."""
+    found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
+    for cell, asked in results.cells_with_questions():
+        if asked.selected is not None and cell.about["instance"] in place:
+            low, high = (0.0, 1.0) if asked.compares else results.analysis.criterion_of(cell).score_range
+            row, *names = results.analysis.question_name(cell)
+            found[place[row], *names] = (asked, high - low)
+    return found
+
+
+def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return notes on how both were made, on the rows that both hold; and what changed, in short.
+
+    If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
+    """
+    own, others = (
+        [each.analysis.question_name(Cell(dict(about), ())) for about in each.abouts()] for each in (one, other)
+    )
+    named = set(own)
+    shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
+    first, second = one.fingerprint, other.fingerprint
+    changed = first.changes(second)
+    shown = [(first.shown_of(here, names), second.shown_of(there, names)) for here, there, names in shared]
+    known = [(a, b) for a, b in shown if a is not None and b is not None]
+    new = sum(a != b for a, b in known)
+    of = f"{format_count(new)} of {format_count(len(shared), 'row')}"
+    notes = []
+    if any(here != there for here, there, _ in shared):
+        notes.append("Rows are joined by their ids: they do not stand in the same places.")
+    if changed:
+        notes.append(f"Not made the same way: {'; '.join(changed)}.")
+    if new:
+        notes.append(f"On {of} the judges were shown something else.")
+    if new and changed:
+        notes.append(CONFOUNDED)
+        warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
+    if not new and not changed and known and first.judge and second.judge:
+        notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
+    return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

@@ -18,16 +18,15 @@ import logging
 import re
 import threading
 import weakref
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cached_property, partial
 from json import JSONDecodeError
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Dict, Final, Self, TypeVar
+from typing import Any, Dict, Final, Self
 from uuid import uuid4
 
 from anyio.from_thread import start_blocking_portal
@@ -51,10 +50,8 @@ from evenhand.errors import (
     RejectedRequestError,
     UnreachableError,
     WithheldError,
-    did_you_mean,
 )
 from evenhand.unitxt.bases import (
-    Artifact,
     InferenceEngine,
     Maybe,
     TextGenerationInferenceOutput,
@@ -63,17 +60,14 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     fields_class,
     own_words,
-    separate_overrides,
     text_fields,
     with_numbers,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.unitxt.loading import register_catalog
-from evenhand.votes import FINAL_FINISHES, Completion, Message
+from evenhand.votes import FINAL_FINISHES, Completion
 
-_NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
-_FIELD = re.compile(r"'(\w+)'")
 _HOPELESS_AFTER: Final = 8
 """After this number of single requests without one reply, the rest of a failed batch is not tried."""
 
@@ -125,13 +119,9 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
 
     def _infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]:
         judge, journal = self.to_judge(), open_journal(self.journal)
-        try:
-            requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
-            with start_blocking_portal() as portal:
-                outcomes = portal.call(_complete_all, judge, journal, requests)
-        finally:
-            if journal is not None:
-                journal.close()
+        requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
+        with journal or nullcontext(), start_blocking_portal() as portal:
+            outcomes = portal.call(_complete_all, judge, journal, requests)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         for failure in failures:
             if not isinstance(failure, EngineError | WithheldError):
@@ -216,89 +206,60 @@ def to_artifact(engine: Engine) -> Any:
     kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
     if kind is None:
         return engine
-    given: Dict[str, Any] = {name: _as_unitxt_has_it(getattr(engine, name)) for name in engine.model_fields_set}
+    given: Dict[str, Any] = {name: getattr(engine, name) for name in engine.model_fields_set}
+    for name, value in given.items():
+        given[name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
     return kind(**given)
 
 
-def _as_unitxt_has_it(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return str(value) if isinstance(value, Path) else value
-
-
-def fetch_engine(identifier: str) -> InferenceEngine:
+def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngine:
     """Return the engine of an id that is not ours, from where unitxt looks for it.
 
-    No message holds what stands in the brackets behind the id: it may be a key.
+    Args:
+        identifier: The id, with what stands in brackets behind it. No message holds that: it may be a key.
+        overrides: What stands in the brackets.
 
     Raises:
         ArtifactError: If the id names nothing, or something that is not an engine.
     """
-    name, bracket, rest = identifier.partition("[")
-    overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
+    name = identifier.partition("[")[0]
     try:
         register_catalog()
         artifact = fetch_artifact(identifier)[0]
     except ArtifactError as error:
-        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if overrides else name)) from None
     except EvenhandError:
         raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise unknown_engine(name) from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
-        raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
+        message = redact(own_words(error), [str(value) for value in overrides.values()])
+        raise ArtifactError(f"the engine {name!r} cannot be made: {message}") from None
     if not isinstance(artifact, InferenceEngine):
-        raise ArtifactError(f"{name!r} is {_kind(artifact)}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
+        raise ArtifactError(f"{name!r} is {type(artifact).__name__}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
     return artifact
 
 
-def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
-    """Return the fields in the brackets behind an engine's name.
-
-    Raises:
-        ArtifactError: If they hold something else than fields; it is not shown, in case it is a key.
-    """
-    try:
-        return (separate_overrides(f"engine{brackets}")[1] if brackets else None) or {}
-    except Exception:  # noqa: BLE001 - anything that unitxt's parser raises
-        raise ArtifactError(
-            f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
-            "in case it is secret)"
-        ) from None
-
-
-def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
-    """Describe the fault of an id in one line, without the values given in it."""
-    message = own_words(error)
-    listed = _FIELD.findall(message.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
-    accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
-    unknown = [field for field in overrides if field not in accepted]
-    if accepted and unknown:
-        return f"it has no field {' and no field '.join(map(repr, unknown))}. {did_you_mean(unknown[0], accepted)}"
-    return redact(message, [str(value) for value in overrides.values()])
-
-
-def _kind(thing: object) -> str:
-    kind = thing.__name__ if isinstance(thing, type) else type(thing).__name__
-    if isinstance(thing, type):
-        return f"the class {kind} (make an object of it)"
-    return f"an artifact of the type {kind}" if isinstance(thing, Artifact) else f"an object of the type {kind}"
+MAX_BATCH: Final = 512
+"""The greatest number of requests in one call of an engine."""
+QUIET_SECONDS: Final = 0.01
+"""How long the next request may take to arrive before a batch leaves without it."""
 
 
 @dataclass(slots=True)
 class _Waiting:
     """A request that waits for a batch, and for its reply."""
 
-    messages: tuple[Message, ...]
-    options: tuple[str, ...] | None
+    request: Request
     policy: tuple[str, ...] | None
     reply: asyncio.Future[Completion]
 
     def instance(self, *, chat: bool) -> dict[str, Any]:
         """Return the request as unitxt's engines read it; engines that choose by likelihood use the options."""
+        messages, options = self.request.messages, self.request.options
         instance: dict[str, Any] = {
-            "source": [dict(message) for message in self.messages] if chat else flatten(self.messages),
-            "task_data": {} if self.options is None else {"options": list(self.options)},
+            "source": [dict(message) for message in messages] if chat else flatten(messages),
+            "task_data": {} if options is None else {"options": list(options)},
         }
         if self.policy is not None:
             instance["data_classification_policy"] = list(self.policy)
@@ -314,67 +275,37 @@ class _Waiting:
             self.reply.set_result(short_enough(outcome))
 
 
-@dataclass(slots=True)
-class _Gathering:
-    """The requests of one run that wait, and whether the run has had a reply."""
-
-    stopped: bool = False
-    waiting: deque[_Waiting] = field(default_factory=deque)
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
-    answered: bool = False
-
-
 class UnitxtBridge:
     """A unitxt inference engine as a judge.
 
-    A batch leaves when no request has arrived for ``quiet_seconds`` or when it has ``max_batch`` requests; while the
-    engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request that is
-    at fault fails; replies that the engine lost with the batch are asked for a second time.
+    A batch leaves when no request has arrived for :data:`QUIET_SECONDS` or when it has :data:`MAX_BATCH` requests;
+    while the engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request
+    that is at fault fails; replies that the engine lost with the batch are asked for a second time.
 
     Attributes:
         engine: The engine. Its own limits, retries and batch size apply.
-        max_batch: The greatest number of requests in one call of the engine.
-        quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
         marked: The data classification that every prompt has for the engine, instead of that of the data: unitxt's
             judges mark all of theirs ``public``. None for that of the data.
+        judge_id: The engine's id.
     """
 
-    def __init__(
-        self,
-        engine: object,
-        *,
-        judge_id: str | None = None,
-        max_batch: int = 512,
-        quiet_seconds: float = 0.01,
-        marked: tuple[str, ...] | None = None,
-    ) -> None:
+    concurrency = 4 * MAX_BATCH  # one batch with the engine and three gathering
+
+    def __init__(self, engine: object, *, marked: tuple[str, ...] | None = None) -> None:
         if not isinstance(engine, InferenceEngine):
-            raise InvalidInputError(f"{_kind(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
-        if max_batch < 1:
-            raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
-        if not quiet_seconds >= 0:
-            raise InvalidInputError(f"quiet_seconds is {quiet_seconds!r}; it is 0 or more")
-        self.engine = engine
-        self.max_batch = max_batch
-        self.quiet_seconds = quiet_seconds
-        self.marked = marked
-        self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
+            name = type(engine).__name__
+            raise InvalidInputError(f"an object of the type {name} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
+        self.engine, self.marked = engine, marked
+        try:
+            self.judge_id = str(engine.get_engine_id())
+        except NotImplementedError:
+            self.judge_id = type(engine).__name__
         self._chat = True
-        self._warned = False
-        self._gathering: _Gathering | None = None
+        self._warned = self._stopped = self._answered = False
+        self._queue: asyncio.Queue[_Waiting] | None = None
 
     def __repr__(self) -> str:
-        return f"UnitxtBridge({self._judge_id!r}, max_batch={self.max_batch!r})"
-
-    @property
-    def judge_id(self) -> str:
-        """The engine's id, unless another name was given."""
-        return self._judge_id
-
-    @property
-    def concurrency(self) -> int:
-        """Enough for one batch with the engine and three gathering."""
-        return 4 * self.max_batch
+        return f"UnitxtBridge({self.judge_id!r})"
 
     @property
     def data_classification_policy(self) -> tuple[str, ...] | None:
@@ -401,7 +332,7 @@ class UnitxtBridge:
             return None
         if not set(self.marked) & set(allowed):
             raise DataClassificationError(
-                f"the engine {self._judge_id!r} may only be shown data of {list(allowed)!r} (its "
+                f"the engine {self.judge_id!r} may only be shown data of {list(allowed)!r} (its "
                 f"data_classification_policy), and the prompts of this metric are marked {list(self.marked)!r}, so "
                 f"nothing was sent: give an engine that may see them, or, where this one may, add "
                 f"{self.marked[0]!r} to its data_classification_policy"
@@ -410,7 +341,7 @@ class UnitxtBridge:
         if not hidden:
             return None
         return (
-            f"the engine {self._judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
+            f"the engine {self.judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
             f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
             f"marked {list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
             f"{hidden[0][0]!r}, to have such an engine refused"
@@ -423,7 +354,7 @@ class UnitxtBridge:
         identity, so that no run is answered with the replies of an engine that may have been another.
         """
         fields, opaque = public_fields(getattr(self.engine, "_init_dict", {}))
-        identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields}
+        identity = {"unitxt": type(self.engine).__name__, "id": self.judge_id, "fields": fields}
         if not opaque:
             return identity
         if not self._warned:
@@ -432,7 +363,7 @@ class UnitxtBridge:
                 "%s is made with objects (%s), which no journal can tell from others of their type: its replies are "
                 "recorded, but a second run does not find them again. Give those fields as texts, numbers, lists or "
                 "dictionaries where the engine accepts them",
-                self._judge_id,
+                self.judge_id,
                 ", ".join(opaque),
             )
         return identity | {"once": uuid4().hex}
@@ -440,19 +371,19 @@ class UnitxtBridge:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Gather requests into batches while it is entered."""
-        if self._gathering is not None:
+        if self._queue is not None:
             raise InvalidInputError(
-                f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
+                f"the judge {self.judge_id!r} is already running; make a second bridge for a second run"
             )
-        self._gathering = _Gathering()
-        gatherer = asyncio.create_task(self._gather(self._gathering))
+        self._queue, self._stopped, self._answered = asyncio.Queue(), False, False
+        gatherer = asyncio.create_task(self._gather(self._queue))
         try:
             yield
         finally:
             gatherer.cancel()
             with suppress(asyncio.CancelledError):
                 await gatherer
-            self._gathering = None
+            self._queue = None
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request.
@@ -462,8 +393,8 @@ class UnitxtBridge:
                 sheet.
             EngineError: If the engine failed on this request.
         """
-        if self._gathering is None:
-            raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
+        if self._queue is None:
+            raise InvalidInputError(f"the judge {self.judge_id!r} is not running; enter its running() first")
         policies = classifications_of(request) if self.marked is None else (self.marked,)
         for policy in policies:  # refused here, it costs the others of its batch nothing
             try:
@@ -471,42 +402,41 @@ class UnitxtBridge:
             except Exception as error:
                 raise refusal_of_data(error) from error
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(request.messages, request.options, policies[0] if policies else None, reply)
-        self._gathering.waiting.append(waiting)
-        self._gathering.arrived.set()
+        self._queue.put_nowait(_Waiting(request, policies[0] if policies else None, reply))
         return await reply
 
     def stop_sending(self) -> None:
         """Send no further batch; the requests that wait fail."""
-        if self._gathering is not None:
-            self._gathering.stopped = True
-            self._gathering.arrived.set()
+        self._stopped = True
 
-    async def _gather(self, gathering: _Gathering) -> None:
+    async def _gather(self, queue: asyncio.Queue[_Waiting]) -> None:
         batch: list[_Waiting] = []
         try:
             while True:
-                await gathering.arrived.wait()
-                while gathering.arrived.is_set() and len(gathering.waiting) < self.max_batch:
-                    gathering.arrived.clear()
-                    await asyncio.sleep(self.quiet_seconds)
-                batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
-                gathering.arrived.set() if gathering.waiting else gathering.arrived.clear()
+                batch = [await queue.get()]
+                while len(batch) < MAX_BATCH:
+                    if queue.empty():
+                        await asyncio.sleep(QUIET_SECONDS)
+                    if queue.empty():
+                        break
+                    batch.append(queue.get_nowait())
                 batch = [each for each in batch if not each.reply.done()]
                 outcomes: list[Completion | EvenhandError] = []
-                if gathering.stopped:
+                if self._stopped:
                     outcomes += [BudgetExhaustedError("the run was interrupted before this call was sent")] * len(batch)
                 elif batch:
                     outcomes += await self._send(batch, [])
-                gathering.answered |= any(isinstance(outcome, Completion) for outcome in outcomes)
+                self._answered |= any(isinstance(outcome, Completion) for outcome in outcomes)
                 for each, outcome in zip(batch, outcomes, strict=True):
                     # a 403 or 404 is about one request if another was answered, and about all if none was
-                    refused = isinstance(outcome, EngineError) and outcome.cause in REFUSALS and gathering.answered
+                    refused = isinstance(outcome, EngineError) and outcome.cause in REFUSALS and self._answered
                     cause = getattr(outcome, "cause", "")
                     each.settle(RejectedRequestError(str(outcome), cause=cause) if refused else outcome)
         finally:
-            for each in [*batch, *gathering.waiting]:
-                each.settle(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
+            while not queue.empty():
+                batch.append(queue.get_nowait())
+            for each in batch:
+                each.settle(EngineError(f"the run of {self.judge_id!r} ended before the reply came", cause="ended"))
 
     async def _send(self, requests: list[_Waiting], tried: list[bool]) -> list[Completion | EngineError]:
         """Send the requests as one batch; if it fails, its halves, down to the request that is at fault.
@@ -516,7 +446,9 @@ class UnitxtBridge:
             tried: Whether each request that was decided so far was answered.
         """
         try:
-            found = await thread_of(self.engine).call(self._infer, requests)
+            future: Future[list[Completion | EngineError]] = Future()
+            _calls_of(self.engine).put((future, partial(self._infer, requests)))
+            found = await asyncio.wrap_future(future)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
             failure = read_failure(error, self.engine)
         else:
@@ -526,7 +458,7 @@ class UnitxtBridge:
             failure = UnreachableError(f"the server cannot be reached: {failure}")
         if len(requests) > 1 and (not isinstance(failure, FatalEngineError) or failure.cause in REFUSALS):
             _logger.warning(
-                "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
+                "a batch of %d requests to %s failed and is halved: %s", len(requests), self.judge_id, failure
             )
             outcomes: list[Completion | EngineError] = []
             middle = len(requests) // 2
@@ -548,7 +480,7 @@ class UnitxtBridge:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):
             raise EngineError(
-                f"the engine {self._judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
+                f"the engine {self.judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
             )
         return [read_output(output) for output in outputs]
 
@@ -557,43 +489,19 @@ class UnitxtBridge:
             try:
                 return list(self.engine.infer([each.instance(chat=True) for each in requests], with_metadata))
             except NotImplementedError:  # the error of unitxt's engines without chat
-                _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
+                _logger.info("%s takes no conversations; they are sent to it as text", self.judge_id)
         replies = list(self.engine.infer([each.instance(chat=False) for each in requests], with_metadata))
         self._chat = False
         return replies
 
 
-def _engine_id(engine: InferenceEngine) -> str:
-    try:
-        return str(engine.get_engine_id())
-    except NotImplementedError:
-        return type(engine).__name__
-
-
 END_SECONDS: Final = 5.0
 
-_Result = TypeVar("_Result")
+_Call = tuple[Future[Any], Callable[[], Any]]
 
 
-class EngineThread:
-    """A thread with an event loop of its own, in which all calls of one engine are made, one after the other.
-
-    It is a daemon, unlike those of ``concurrent.futures``: a process that is interrupted twice ends during a call.
-    """
-
-    def __init__(self) -> None:
-        self.calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        threading.Thread(target=_serve, args=(self.calls,), name="evenhand-engine", daemon=True).start()
-
-    async def call(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Call a function in the thread after the calls before it."""
-        future: Future[_Result] = Future()
-        self.calls.put((future, partial(function, *arguments)))
-        return await asyncio.wrap_future(future)
-
-
-def _serve(calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
-    """Make the calls of an engine until None comes.
+def _serve(calls: SimpleQueue[_Call | None]) -> None:
+    """Make the calls of an engine, one after the other, until None comes.
 
     An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
     next call would send them, and no one would read the replies: so the tasks that a failed call leaves are cancelled.
@@ -617,14 +525,18 @@ def _serve(calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> 
     loop.close()
 
 
-_threads: weakref.WeakKeyDictionary[object, EngineThread] = weakref.WeakKeyDictionary()
+_threads: weakref.WeakKeyDictionary[object, SimpleQueue[_Call | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def thread_of(engine: object) -> EngineThread:
-    """Return the thread in which all calls of this engine are made, in every run; it ends with the engine."""
+def _calls_of(engine: object) -> SimpleQueue[_Call | None]:
+    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
+
+    The thread is a daemon, unlike those of ``concurrent.futures``: a process that is interrupted twice ends in a call.
+    """
     with _lock:
-        if (thread := _threads.get(engine)) is None:
-            thread = _threads[engine] = EngineThread()
-            weakref.finalize(engine, thread.calls.put, None)
-        return thread
+        if (calls := _threads.get(engine)) is None:
+            calls = _threads[engine] = SimpleQueue()
+            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
+            weakref.finalize(engine, calls.put, None)
+        return calls
