@@ -34,6 +34,7 @@ from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import (
     Missing,
+    UnscoredBounds,
     format_count,
     format_interval,
     format_level,
@@ -75,7 +76,7 @@ from evenhand.scoring import (
 )
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.paired_differences import PairedDifference
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 

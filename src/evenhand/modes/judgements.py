@@ -29,7 +29,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, format_range, format_share
+from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.measures import (
@@ -83,7 +83,7 @@ from evenhand.scoring import (
 )
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.paired_differences import PairedDifference
 from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
