@@ -84,12 +84,12 @@ def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
     (tmp_path / "house.md").write_text("Dates must be exact.", encoding="utf-8")
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
-    own += ["--guidelines", str(tmp_path / "house.md"), "--no-shuffle-options"]
+    own += ["--guidelines", str(tmp_path / "house.md"), "--orders", "given"]
     assert main(["judge", rows, "--criteria", str(path), *BASELINE, *SHOWN, *own, "--out", str(out)]) == 0
     table = evenhand.open(out)
     assert (table.rubric.name, table.rubric.na_strategy) == ("mine", "zero")
     assert (table.parameters["calls"], table.parameters["guidelines"]) == ("per_item", "Dates must be exact.")
-    assert table.run_file["shuffle_options"] is False
+    assert table.run_file["orders"] == "given"
     own = write_rows(tmp_path / "own.jsonl", [{"answer": "Eight.", "rubric": ["It is short."]}])
     assert main(["judge", str(own), "--rubric-field", "rubric", *BASELINE, *SHOWN[:2], "--out", str(out)]) == 0
     assert main(["judge", rows, "--mode", "best_of", *QUALITY, *BASELINE, *BOTH, "--out", str(out)]) == 0
@@ -147,7 +147,7 @@ def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
     assert [each["selected_option"] for each in evenhand.open(out).records()] == ["Good", "Good", "Poor"]
     lines, weighted = tmp_path / "verdicts.jsonl", ["--rule", "weighted_mean", "--weights", "2", "1", "1"]
     assert main(["aggregate-votes", votes, *judges, *weighted, "--out", str(lines)]) == 0
-    values = [json.loads(line)["aggregated_value"] for line in lines.read_text(encoding="utf-8").splitlines()]
+    values = [json.loads(line)["score"] for line in lines.read_text(encoding="utf-8").splitlines()]
     assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
     assert main(["read-replies", votes, "--replies", "gpt", "llama", "--criteria", levels, "--out", str(out)]) == 0
     assert len(evenhand.open(out)) == 3

@@ -115,7 +115,6 @@ class _JudgeArguments(_RunArguments, total=False):
     label_fields: Mapping[str, str] | None
     as_index: bool
     guidelines: str
-    shuffle_options: bool | None
     auto_na_option: bool | None
     calls: Literal["per_criterion", "per_item"]
     na_strategy: str | None

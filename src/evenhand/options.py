@@ -428,9 +428,6 @@ class AssessmentOptions(RunOptions):
     )
     as_index: bool = AS_INDEX
     guidelines: str = GUIDELINES
-    shuffle_options: bool | None = option(
-        None, "Show the options in a seeded random order (by default those of a rubric), or as written."
-    )
     auto_na_option: bool | None = option(
         None, "Offer the option that it does not apply with each criterion that has none (the default for a rubric)."
     )

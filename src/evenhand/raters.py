@@ -85,7 +85,8 @@ def verdicts_of_votes(
         **parameters,
         "weights": weights,
     }
-    header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
+    systems = list(dict.fromkeys(cell.about["system"] for cell in cells))
+    header = {"systems": systems, "criteria": [criterion], "notes": list(notes), "parameters": parameters}
     return Results.of_cells(VoteAnalysis, header, cells)
 
 
@@ -222,8 +223,7 @@ def alternative_annotator_test(
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
         scoring: How near two labels are: ``exact`` (the same or not) or ``rmse`` (by their numbers). By default
-            ``rmse`` where options have values or an order, else ``exact``. Columns of numbers without criteria take
-            ``rmse`` too.
+            ``rmse`` where options have values or an order, else ``exact``.
         alpha: The false discovery rate over the annotators.
         annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
@@ -251,7 +251,7 @@ def alternative_annotator_test(
         own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
         _refuse(own, "a result is tested, which has its own: leave it out")
         labels = read_gold(data, annotators, annotator_field=annotator_field, label_field=label_field)
-        joint = labels_of_results(data, labels, scoring)
+        joint = labels_of_results(data, labels)
     else:
         fields = {"annotator_field": annotator_field, "label_field": label_field}
         _refuse(fields, "that is for labels of a result: name columns in annotators")
@@ -261,9 +261,9 @@ def alternative_annotator_test(
         judges = columns_of(rows, votes, "votes")
         people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        reader = _reader_of(criteria, (), as_index=as_index) if as_index or criteria is not None else None
-        joint = labels_in_columns(judges, people, reader, scoring, () if clusters[0] is None else clusters)
-    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
+        reader = _reader_of(criteria, (*judges, *people), as_index=as_index)
+        joint = labels_in_columns(judges, people, reader, () if clusters[0] is None else clusters)
+    return stand_in_test(joint, scoring, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

@@ -308,26 +308,11 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
             raise InvalidInputError(f"{name} is for a rubric, and criteria were given; drop it, or give a rubric")
     changes: dict[str, Any] = {"auto_na_option": rubric if options.auto_na_option is None else options.auto_na_option}
     if options.examples is not None:
-        given = options.examples
-        changes["examples"] = tuple(read_rows(given))
+        changes["examples"] = tuple(read_rows(options.examples))
     if options.length_penalty is not None:
         changes["length_penalty"] = length_penalty_of(options.length_penalty)
-    if options.shuffle_options is not None:
-        orders = options.orders if "orders" in options.model_fields_set else None
-        changes["orders"] = _orders(orders, shuffled=options.shuffle_options)
     defaults = {**one_step_in_batches({"batch": options.batch}, engine), **(RUBRIC_DEFAULTS if rubric else {})}
     return options.or_else(**defaults).model_copy(update=changes)
-
-
-def _orders(given: str | None, *, shuffled: bool) -> str:
-    """Return the order of options that ``shuffle_options`` and ``orders`` ask for.
-
-    Raises:
-        InvalidInputError: If they contradict each other.
-    """
-    if given is not None and (given == "shuffled") != shuffled and (shuffled or given == "shuffled"):
-        raise InvalidInputError(f"shuffle_options is {shuffled!r} and orders is {given!r}; drop one of the two")
-    return given or ("shuffled" if shuffled else "given")
 
 
 def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]:

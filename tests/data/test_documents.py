@@ -52,38 +52,38 @@ def with_item(**fields):
 
 
 OF_RUBRICS = [
-    ("Is polite.", "the file holds 'Is polite.'; a rubric is a list of criteria, or a mapping with criteria or"),
+    ("Is polite.", "the file is 'Is polite.'; give a list of criteria or a mapping"),
     ([], "the file has the criteria []; give a list of at least one"),
     ({"criteria": ["a"], "na_strategy": "zeros"}, "the na_strategy 'zeros'. Did you mean 'zero'? Accepted: 'skip'"),
     ({"criteria": ["a"], "name": 5}, 'the file has the name 5; it must be a text: write "5", in quotes'),
     ([" "], "criterion 1 of the file has the requirement ' '; it must be a text"),
     ([{"name": "tone"}], "the criterion 'tone' of the file has the requirement None; it must be a text"),
     (with_criterion(wieght=2), "the criterion 'tone' of the file has the field 'wieght'. Did you mean 'weight'?"),
-    (with_criterion(description="?"), "has one field under two names, ['description', 'requirement']: give one"),
+    (with_criterion(description="?"), "has the field 'description' under two names: give one"),
     (with_criterion(scale_type="ordinal"), "has no options; give a list of mappings with a label"),
     (with_criterion(options=["a", "b"]), "option 1 of the criterion 'tone' of the file is 'a'; give a mapping"),
     (with_criterion(options=[{"label": True, "value": 1}]), "has the label True; it must be a text: write"),
     (with_criterion(options=[{"label": "a", "worth": 1}]), "has the field 'worth'. Accepted:"),
     (with_criterion(context_fields=[1]), "context_fields is [1]; give a field name, a list of them, or a"),
-    ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping with a name and criteria"),
+    ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping"),
     ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
     (
         {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},
         "criterion 1 of the section 'x' of the file has the section 'y': leave it out",
     ),
-    (section(weight=-1), "the section 'a' has the weight -1.0; it must be finite"),
+    (section(weight=-1), "the section 'a' of the file has the weight -1: Input should be greater"),
     (section(weight=1, within="b"), "lies within 'b', which is not a section before"),
     (section(weight=1, criteria=[{"requirement": "?", "weight": -2}]), "so that weights are >= 0"),
     ({"sections": section(weight=1)["sections"] * 2}, "has these names more than once"),
 ]
 OF_CHECKLISTS = [
-    (None, "the file holds None; a checklist is a list of questions, or a mapping with items"),
+    (None, "the file is None; give a list of items or a mapping"),
     ({}, "the file has the items None; give a list of at least one"),
     ({"questions": ["a?"]}, "the file has the field 'questions'. Did you mean"),
-    ([3], "item 1 of the file is 3; give a text, or a mapping with a question"),
+    ([3], "item 1 of the file is 3; give a text or a mapping"),
     (with_item(wieght=2), "item 2 of the file has the field 'wieght'. Did you mean 'weight'?"),
-    (with_item(prerequisites=1), "item 2 of the file has the prerequisites 1; give a list"),
-    (with_item(prerequisites=[3]), "has the prerequisite 3; give a name, or a number from 1 to 2"),
+    (with_item(prerequisites=1), "item 2 of the file has the prerequisites 1: "),
+    (with_item(prerequisites=[3]), "the item '2' of the checklist 'checklist' has the pre"),
     (with_item(prerequisites=["polite"]), "the item '2' of the checklist 'checklist' has the pre"),
 ]
 

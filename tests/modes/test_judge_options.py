@@ -15,11 +15,7 @@ def options(*, rubric, **given):
     [
         (True, {}, "shuffled"),
         (False, {}, "given"),
-        (True, {"shuffle_options": False}, "given"),
-        (False, {"shuffle_options": True}, "shuffled"),
         (True, {"orders": "cyclic"}, "cyclic"),
-        (True, {"orders": "cyclic", "shuffle_options": False}, "cyclic"),
-        (False, {"orders": "shuffled", "shuffle_options": True}, "shuffled"),
     ],
 )
 def test_the_order_of_the_options(rubric, given, orders):

@@ -61,13 +61,13 @@ def test_a_criterion_comes_back_from_its_own_json(criterion, tmp_path):
         (without(PLAIN, "description"), "has the description None; it must be a text"),
         ({**PLAIN, "options": [{"label": "Polite", "value": "much"}]}, "has the value 'much': Input should be a valid"),
         ({**TYPED, "weigth": 2}, "has the field 'weigth'. Did you mean 'weight'?"),
-        ({**TYPED, "options": ["Polite", "Rude"]}, "is 'Polite'; give an object with a name and a description"),
-        ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
-        ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
+        ({**TYPED, "options": ["Polite", "Rude"]}, "is 'Polite'; give a mapping"),
+        ({**TYPED, "option_map": {"Polte": 1.0}}, "has the option_map {'Polte': 1.0}; its options are"),
+        ({**TYPED, "na_options": ["Absent"]}, "the criterion 'tone' has the na_options ['Absent']; its options are"),
         ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal'."),
         ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the description {'__type__': 'accuracy_fast'}"),
         ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
-        ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give an object with a name and a description"),
+        ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give a mapping"),
     ],
 )
 def test_a_faulty_criterion_is_refused_in_one_line(reference, message):

@@ -54,7 +54,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, TypeVar
 
@@ -80,111 +79,67 @@ FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 
 _NAME_LENGTH = 40
 _STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
+_LEFT_OUT: Final[tuple[tuple[str, object], ...]] = (("sections", []), ("name", ""))
+"""Fields of frozen values that say nothing, as those that are null."""
+_RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
 _OWN_SCALES: Final = ("binary", "ordinal", "nominal")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Part:
-    """A part of a document as people write it.
-
-    Attributes:
-        fields: Each name that it may have -> the field of the frozen value that it names.
-        refusal: The message on a value of another form.
-        text_field: The field that a text sets.
-        list_field: The field that a list sets.
-        left_out: Fields of frozen values that say nothing, with their values.
-    """
-
-    fields: Mapping[str, str]
-    refusal: str = "is {}; give a mapping"
-    text_field: str = ""
-    list_field: str = ""
-    left_out: tuple[tuple[str, object], ...] = ()
-
-
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
 _SHARED: Final = ("prediction_field", "context_fields")
-_OPTION: Final = _Part(
-    fields=_same(*Option.model_fields), refusal="is {}; give a mapping with a label, and a value or na: true"
-)
-_CRITERION: Final = _Part(
-    fields={**_same(*Criterion.model_fields), "requirement": "description", "scale_type": "scale"},
-    refusal="is {}; give a text, or a mapping with a requirement",
-    text_field="requirement",
-)
-_SECTION: Final = _Part(
-    fields=_same(*Section.model_fields, "criteria", "sections"),
-    refusal="is {}; give a mapping with a name and criteria",
-)
-_RUBRIC: Final = _Part(
-    fields=_same(*Rubric.model_fields, *_SHARED),
-    refusal="holds {}; a rubric is a list of criteria, or a mapping with criteria or sections",
-    list_field="criteria",
-    left_out=(("sections", []),),
-)
-_ITEM: Final = _Part(
-    fields=_same(*ChecklistItem.model_fields),
-    refusal="is {}; give a text, or a mapping with a question",
-    text_field="question",
-    left_out=(("name", ""),),
-)
-_CHECKLIST: Final = _Part(
-    fields=_same(*Checklist.model_fields),
-    refusal="holds {}; a checklist is a list of questions, or a mapping with items",
-    list_field="items",
-)
-_UNITXT_OPTION: Final = _Part(
-    fields=_same("__type__", "name", "description"),
-    refusal="is {}; give an object with a name and a description, as the criterion has __type__ or option_map",
-)
-_UNITXT_FIELDS: Final = ("name", "description", *_SHARED, "data_classification_policy")
-_UNITXT_OPTIONS: Final = ("options", "option_map")
 _OWN_FIELDS: Final = frozenset({"scale", "weight", "na_options", "section", "tags"})
-_UNITXT: Final[Mapping[str, _Part]] = {
-    "criteria": _Part(fields=_same(*_UNITXT_FIELDS)),
-    "criteria_with_options": _Part(fields=_same(*_UNITXT_FIELDS, *_UNITXT_OPTIONS)),
-    "evenhand_criterion": _Part(fields=_same(*_UNITXT_FIELDS, *_UNITXT_OPTIONS, *_OWN_FIELDS)),
+_UNITXT_FIELDS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
+ARTIFACT_FIELDS: Final[Mapping[str, frozenset[str]]] = {
+    "criteria": _UNITXT_FIELDS,
+    "criteria_with_options": _UNITXT_FIELDS | {"options", "option_map"},
+    "evenhand_criterion": _UNITXT_FIELDS | {"options", "option_map"} | _OWN_FIELDS,
 }
-ARTIFACT_FIELDS = {kind: frozenset(part.fields) for kind, part in _UNITXT.items()}
 """The types of unitxt's artifacts that are criteria, and their fields."""
 
-RUBRIC_FIELDS = frozenset(_RUBRIC.fields)
-CHECKLIST_FIELDS = frozenset(_CHECKLIST.fields)
-CRITERION_FIELDS = frozenset(_CRITERION.fields)
+RUBRIC_FIELDS = frozenset({*Rubric.model_fields, *_SHARED})
+CHECKLIST_FIELDS = frozenset(Checklist.model_fields)
+CRITERION_FIELDS = frozenset({*Criterion.model_fields, *_RENAMED})
 NESTING_FIELDS = frozenset({"weight", "within", "sections"})
 """The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
 
 Value = TypeVar("Value", bound=BaseModel)
-Held = TypeVar("Held", dict[str, Any], list[str])
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _fields_of(part: _Part, data: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _fields_of(
+    data: Any,  # noqa: ANN401 - plain data
+    where: str,
+    accepted: Collection[str],
+    *,
+    text: str = "",
+    listed: str = "",
+) -> dict[str, Any]:
     """Return the fields that a part of a document gives; one that is null counts as left out.
+
+    Args:
+        data: The part.
+        where: Its name in messages.
+        accepted: The fields that it may have.
+        text: The field that a text in its place sets.
+        listed: The field that a list in its place sets.
 
     Raises:
         InvalidCriterionError: If it has another form, or a field that is unknown, blank or there under two names.
     """
-    for kind, name in ((str, part.text_field), (list, part.list_field)):
+    for kind, name in ((str, text), (list, listed)):
         if isinstance(data, kind) and name:
             data = {name: data}
     if not isinstance(data, dict):
-        raise InvalidCriterionError(f"{where} {part.refusal.format(briefly(data))}")
-    accepted, given = part.fields, dict[str, Any]()
+        forms = [*(["a text"] if text else []), *([f"a list of {listed}"] if listed else []), "a mapping"]
+        raise InvalidCriterionError(f"{where} is {briefly(data)}; give {' or '.join(forms)}")
+    given: dict[str, Any] = {}
     for name, value in data.items():
         if name not in accepted:
             raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-        if value is None or (name, value) in part.left_out:
+        if value is None or (name, value) in _LEFT_OUT:
             continue
-        if accepted[name] in given:
-            both = sorted(each for each in data if accepted.get(each) == accepted[name])
-            raise InvalidCriterionError(f"{where} has one field under two names, {both!r}: give one of them")
+        if (field := _RENAMED.get(name, name)) in given:
+            raise InvalidCriterionError(f"{where} has the field {field!r} under two names: give one of them")
         if name in _STRIPPED and not (isinstance(value, str) and value.strip()):
-            raise InvalidCriterionError(f"{where} has the {name} {briefly(value)}; it must be a text{_quoted(value)}")
-        given[accepted[name]] = value.strip() if name in _STRIPPED else value
+            raise _no_text(where, name, value)
+        given[field] = value.strip() if name in _STRIPPED else value
     if "context_fields" in given:
         given["context_fields"] = _contexts_of(given["context_fields"], where)
     return given
@@ -197,17 +152,18 @@ def _contexts_of(given: object, where: str) -> dict[str, str] | None:
         raise InvalidCriterionError(f"{where}: {error}") from error
 
 
-def _quoted(value: object) -> str:
-    return f': write "{value}", in quotes' if isinstance(value, (bool, int, float)) else ""
+def _no_text(where: str, field: str, value: object) -> InvalidCriterionError:
+    quoted = f': write "{value}", in quotes' if isinstance(value, (bool, int, float)) else ""
+    return InvalidCriterionError(f"{where} has the {field} {briefly(value)}; it must be a text{quoted}")
 
 
-def _parts(data: object, field_name: str, where: str) -> Iterator[tuple[str, Any]]:
+def _parts(data: object, field: str, where: str) -> Iterator[tuple[str, Any]]:
     """Yield the parts in a list, each with its name in messages."""
     if not isinstance(data, list) or not data:
-        raise InvalidCriterionError(f"{where} has the {field_name} {briefly(data)}; give a list of at least one")
+        raise InvalidCriterionError(f"{where} has the {field} {briefly(data)}; give a list of at least one")
     for number, each in enumerate(data, start=1):
         name = each.get("name") if isinstance(each, dict) else None
-        noun = _NOUNS[field_name]
+        noun = _NOUNS[field]
         yield f"{f'the {noun} {name!r}' if isinstance(name, str) and name else f'{noun} {number}'} of {where}", each
 
 
@@ -223,15 +179,11 @@ def _validate(value: type[Value], fields: Mapping[str, Any], where: str) -> Valu
         fault = error.errors(include_url=False)[0]
     kind, at = fault["type"], ".".join(map(str, fault["loc"]))
     given = None if kind == "missing" else fault["input"]
-    found = f"{where} has the {at} {briefly(given)}"
-    if kind in {"list_type", "tuple_type"}:
-        raise InvalidCriterionError(f"{found}; give a list")
     if kind in {"string_type", "missing"}:
-        raise InvalidCriterionError(f"{found}; it must be a text{_quoted(given)}")
-    if kind == "literal_error":
-        accepted = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
-        raise InvalidCriterionError(f"{found}. {did_you_mean(given, accepted)}")
-    raise InvalidCriterionError(f"{found}: {fault['msg']}")
+        raise _no_text(where, at, given)
+    accepted = re.findall(r"'([^']*)'", fault["ctx"]["expected"]) if kind == "literal_error" else []
+    hint = f". {did_you_mean(given, accepted)}" if accepted else f": {fault['msg']}"
+    raise InvalidCriterionError(f"{where} has the {at} {briefly(given)}{hint}")
 
 
 def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
@@ -250,14 +202,14 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
         ['is_polite', 'names_a_date']
     """
-    given = _fields_of(_RUBRIC, plain(data, what), what)
+    given = _fields_of(plain(data, what), what, RUBRIC_FIELDS, listed="criteria")
     criteria, sections = given.pop("criteria", None), given.pop("sections", None)
     parts = [] if sections is None else list(_parts(sections, "sections", what))
     is_nested = any(_counts_by_itself(part) for _, part in parts)
     if (criteria is None) == (sections is None) and not is_nested:
         raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
     listed = [] if criteria is None else list(_parts(criteria, "criteria", what))
-    written = [(where, _fields_of(_CRITERION, part, where)) for where, part in listed]
+    written = [(where, _criterion_fields(part, where)) for where, part in listed]
     found: list[Section] = []
     _add_sections(parts, written, found, "")
     taken = {fields["name"] for _, fields in written if "name" in fields}
@@ -274,13 +226,13 @@ def _add_sections(
 ) -> None:
     """Add sections to those of a rubric, and their criteria to its criteria."""
     for where, part in parts:
-        fields = _fields_of(_SECTION, part, where)
+        fields = _fields_of(part, where, {*Section.model_fields, "criteria", "sections"})
         held, inner = fields.pop("criteria", None), fields.pop("sections", None)
         section = _validate(Section, {"within": within, **fields}, where)
         sections.append(section)
         if held is not None or not _counts_by_itself(part):
             for place, each in _parts(held, "criteria", where):
-                own = _fields_of(_CRITERION, each, place)
+                own = _criterion_fields(each, place)
                 if own.setdefault("section", section.name) != section.name:
                     raise InvalidCriterionError(f"{place} has the section {briefly(own['section'])}: leave it out")
                 criteria.append((place, own))
@@ -292,19 +244,23 @@ def _counts_by_itself(section: object) -> bool:
     return isinstance(section, dict) and any(section.get(name) is not None for name in NESTING_FIELDS)
 
 
+def _criterion_fields(data: object, where: str) -> dict[str, Any]:
+    return _fields_of(data, where, CRITERION_FIELDS, text="requirement")
+
+
 def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
     """Return the criterion with these fields, all of which have a default except the description."""
     text, scale = fields.get("description"), fields.get("scale")
     if not isinstance(text, str) or not text.strip():
-        raise InvalidCriterionError(f"{where} has the requirement {briefly(text)}; it must be a text{_quoted(text)}")
+        raise _no_text(where, "requirement", text)
     fields = {"name": derive_name(text, taken), **fields, "description": text.strip()}
     _check_scale(scale, where)
-    if "options" not in fields:
-        if scale not in (None, "binary"):
-            raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
+    if "options" in fields:
+        options = _options_of(fields["options"], where)
+    elif scale in (None, "binary"):
         options = yes_no_criterion("", "").options
     else:
-        options = _options_of(fields["options"], where)
+        raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
     return _validate(Criterion, {"scale": infer_scale(options), **fields, "options": options}, where)
 
 
@@ -315,7 +271,7 @@ def _check_scale(scale: object, where: str) -> None:
 
 def _options_of(data: object, where: str) -> tuple[Option, ...]:
     parts = _parts(data, "options", where)
-    return tuple(_validate(Option, _fields_of(_OPTION, part, place), place) for place, part in parts)
+    return tuple(_validate(Option, _fields_of(part, place, Option.model_fields), place) for place, part in parts)
 
 
 def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
@@ -324,7 +280,7 @@ def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
     """
-    return _criterion_of(_fields_of(_CRITERION, plain(data, what), what), what)
+    return _criterion_of(_criterion_fields(plain(data, what), what), what)
 
 
 def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
@@ -349,17 +305,18 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
         if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
             as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
             if not any(as_unitxt):
-                fields = _fields_of(_CRITERION, plain(data, what), what)
+                fields = _criterion_fields(plain(data, what), what)
                 return _validate(Criterion, {**fields, "options": _options_of(options, what)}, what)
         with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
         kind = "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options
-    if not isinstance(kind, str) or kind not in _UNITXT:
-        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_UNITXT)!r}")
+    if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
+        accepted = sorted(ARTIFACT_FIELDS)
+        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {accepted!r}")
     own = {name: value for name, value in plain(data, what).items() if not name.startswith("__") and value is not None}
-    given = _fields_of(_UNITXT[kind], own, what)
+    given = _fields_of(own, what, ARTIFACT_FIELDS[kind])
     for name in ("name", "description"):
         if not isinstance(given.get(name), str):
-            raise InvalidCriterionError(f"{what} has the {name} {briefly(given.get(name))}; it must be a text")
+            raise _no_text(what, name, given.get(name))
     fields = {"__type__": kind, **own}
     if kind != "criteria":
         options = _unitxt_options(own, what)
@@ -377,16 +334,21 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
         InvalidCriterionError: If they contradict each other.
     """
     where, kind = f"the criterion {fields['name']!r}", fields["__type__"]
-    given = _fields_of(_UNITXT[kind], {name: value for name, value in fields.items() if name != "__type__"}, where)
+    own = {name: value for name, value in fields.items() if name != "__type__"}
+    given = _fields_of(own, where, ARTIFACT_FIELDS[kind])
     parts = _unitxt_options(given, where)
-    names = {fold_label(part["name"]) for part in parts}
-    values = {fold_label(name): value for name, value in _of_options(dict, given, "option_map", names, where).items()}
-    absent = {fold_label(str(name)) for name in _of_options(list, given, "na_options", names, where)}
+    values, absent = given.get("option_map", {}), given.get("na_options", [])
+    folded = [fold_label(part["name"]) for part in parts]
+    for field, held, form in (("option_map", values, dict), ("na_options", absent, list)):
+        if not isinstance(held, form) or not {fold_label(str(each)) for each in held} <= {*folded}:
+            raise InvalidCriterionError(f"{where} has the {field} {briefly(held)}; its options are {folded!r}")
+    values = {fold_label(str(name)): value for name, value in values.items()}
+    absent = {fold_label(str(name)) for name in absent}
     options = []
-    for part in parts:
-        folded, place = fold_label(part["name"]), f"the option {part['name']!r} of {where}"
+    for part, name in zip(parts, folded, strict=True):
         own = {"label": part["name"], "description": part.get("description", "")}
-        options.append(_validate(Option, {**own, "value": values.get(folded), "na": folded in absent}, place))
+        place = f"the option {part['name']!r} of {where}"
+        options.append(_validate(Option, {**own, "value": values.get(name), "na": name in absent}, place))
     _check_scale(given.get("scale"), where)
     scale = "ordinal" if kind == "evenhand_criterion" else infer_scale(options)
     described = {name: value for name, value in given.items() if name in Criterion.model_fields}
@@ -395,20 +357,7 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
 
 def _unitxt_options(criterion: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     parts = _parts(criterion.get("options"), "options", where)
-    return [_fields_of(_UNITXT_OPTION, part, place) for place, part in parts]
-
-
-def _of_options(kind: type[Held], given: Mapping[str, Any], name: str, accepted: Collection[str], where: str) -> Held:
-    """Return the mapping or list in a field, which names options."""
-    held = given.get(name, kind())
-    if not isinstance(held, kind):
-        raise InvalidCriterionError(f"{where} has the {name} {briefly(held)}; give the options it is about")
-    if unknown := sorted({fold_label(str(each)) for each in held} - set(accepted)):
-        raise InvalidCriterionError(
-            f"the {name} of {where} names {unknown!r}, which are not among its options. "
-            f"{did_you_mean(unknown[0], accepted)}"
-        )
-    return held
+    return [_fields_of(part, place, ("__type__", "name", "description")) for place, part in parts]
 
 
 def derive_name(requirement: str, taken: Collection[str] = ()) -> str:
@@ -448,29 +397,20 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
         ['1', '2']
     """
-    given = _fields_of(_CHECKLIST, plain(data, what), what)
+    given = _fields_of(plain(data, what), what, CHECKLIST_FIELDS, listed="items")
     parts = _parts(given.get("items"), "items", what)
-    written = [(where, _fields_of(_ITEM, part, where)) for where, part in parts]
-    names = [fields.get("name", str(number)) for number, (_, fields) in enumerate(written, start=1)]
+    written = [(where, _fields_of(part, where, ChecklistItem.model_fields, text="question")) for where, part in parts]
+    named = {number: fields.get("name", str(number)) for number, (_, fields) in enumerate(written, start=1)}
     items = []
     for where, fields in written:
         needed = fields.get("prerequisites", [])
-        if not isinstance(needed, list):
-            raise InvalidCriterionError(f"{where} has the prerequisites {briefly(needed)}; give a list")
-        fields["prerequisites"] = [_prerequisite(each, names, where) for each in needed]
+        if isinstance(needed, list):
+            fields["prerequisites"] = [
+                each.strip() if isinstance(each, str) else named.get(each, str(each)) if type(each) is int else each
+                for each in needed
+            ]
         items.append(_validate(ChecklistItem, fields, where))
     return _validate(Checklist, {"name": name, **given, "items": items}, what)
-
-
-def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:
-    """Return the name of the item that a name or a number means."""
-    if isinstance(prerequisite, str):
-        return prerequisite.strip()
-    if isinstance(prerequisite, int) and not isinstance(prerequisite, bool) and 1 <= prerequisite <= len(names):
-        return names[prerequisite - 1]
-    raise InvalidCriterionError(
-        f"{where} has the prerequisite {briefly(prerequisite)}; give a name, or a number from 1 to {len(names)}"
-    )
 
 
 _NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")

@@ -656,7 +656,6 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
     unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
     parameters = {name: getattr(known, name) for name in ("id", "design", "n", "seed")}
     parameters["shown"] = {each.name: each.shown for each in known.questions}
-    parameters["criteria"] = {each.name: known.criteria[each.criterion].name for each in known.questions}
     return SheetLabels(entries, known.corrected_as, len(unsure), parameters, draw=known, chosen=chosen)
 
 

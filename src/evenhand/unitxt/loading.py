@@ -315,7 +315,6 @@ def load_rubric(reference: object) -> Rubric:
         InvalidCriterionError: If it contradicts itself.
     """
     rubric = _load_document(reference, "rubric", Rubric, read_rubric)
-    rubric.check_not_empty()
     for criterion in rubric.criteria:
         _warn_without_values(criterion)
     return rubric
