@@ -85,7 +85,8 @@ def verdicts_of_votes(
         **parameters,
         "weights": weights,
     }
-    header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
+    systems = list(dict.fromkeys(cell.about["system"] for cell in cells))
+    header = {"systems": systems, "criteria": [criterion], "notes": list(notes), "parameters": parameters}
     return Results.of_cells(VoteAnalysis, header, cells)
 
 

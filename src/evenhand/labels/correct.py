@@ -366,7 +366,7 @@ def correct(
         differences=() if results.kind == "winrates" else _differences(own, chosen, level),
         design=chosen,
         level=level,
-        notes=(*_notes(labels, own, chosen, seed), *left_out, *results.outcome_notes),
+        notes=(*_notes(labels, own, chosen, seed), *left_out),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": chosen,
@@ -505,7 +505,6 @@ class GroupedScores(PrintedTables):
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
         differences: (Group, first, second, score of) -> how far the two systems differ there; none for contests.
         reversals: What the whole hides, in sentences.
-        notes: How these scores differ from those of the printed tables, where they do.
         design: The sampling design of the labelled rows; None if scores are not corrected.
         level: The level of the intervals.
     """
@@ -515,7 +514,6 @@ class GroupedScores(PrintedTables):
     scores: Mapping[ScoreName, Corrected]
     differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
-    notes: tuple[str, ...]
     design: str | None
     level: float
 
@@ -552,7 +550,7 @@ class GroupedScores(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""
-        return *self.notes, *self.reversals
+        return self.reversals
 
 
 def by_group(
@@ -613,7 +611,6 @@ def by_group(
         reversals=tuple(_reversals(differences, what, over.level)),
         design=chosen,
         level=over.level,
-        notes=results.outcome_notes,
     )
 
 

@@ -257,7 +257,7 @@ def _subjects(results: Results) -> dict[QuestionName, Criterion | Outcomes]:
 def _labels_of_result(results: Results) -> Iterator[Label]:
     """Yield the gold labels that a result holds."""
     for cell in results.cells():
-        given = cell.about.get("gold", cell.about.get("reference"))
+        given = cell.about.get("gold")
         if given is not None:
             name = results.question_name(cell)
             yield Label(name, _read(results.criterion_of(cell), given, f"row {name[0]}"))

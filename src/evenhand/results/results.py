@@ -309,42 +309,28 @@ class Results(PrintedTables):
         """Return the group of each row of the data, by its index; None for a row without one.
 
         Args:
-            by: A column that was named with ``group_fields`` when the rows were judged; a group for each row of the
-                data, in their order; or a mapping from row (its id where rows have ids, else its index) to group.
+            by: A column that was named with ``group_fields`` when the rows were judged, or a mapping from row (its id
+                where rows have ids, else its index) to group.
 
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
-        if isinstance(by, str):
+        if not isinstance(by, Mapping):
             if by not in kept:
                 raise InvalidInputError(
-                    f"the result keeps no column {by!r}. {f'{did_you_mean(by, list(kept))} ' if kept else ''}"
-                    f"Judge with group_fields={by!r}, or give a group for each row: by=[…] or by={{id: group}}"
+                    f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
+                    f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"
                 )
-            return tuple(kept[by])
+            return tuple(kept[str(by)])
         rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
-        last, judged = max(rows), self.parameters["n"]
-        if isinstance(by, Mapping):
-            named = {name_of(row): name_of(group) or None for row, group in by.items()}
-            if not named.keys() & set(rows.values()):
-                raise InvalidInputError(
-                    f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
-                    f"{list(rows.values())[:3]!r}"
-                )
-            return tuple(named.get(rows.get(index, "")) for index in range(last + 1))
-        if not isinstance(by, Iterable):
+        named = {name_of(row): name_of(group) or None for row, group in by.items()}
+        if not named.keys() & set(rows.values()):
             raise InvalidInputError(
-                f"by is {by!r}; give the name of a column, a group for each row, or a mapping from row (its id or "
-                "index) to group"
+                f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
+                f"{list(rows.values())[:3]!r}"
             )
-        found = tuple(name_of(each) or None for each in by)
-        if len(found) != judged if judged > last else len(found) <= last:  # of a filtered result all rows are counted
-            raise InvalidInputError(
-                f"by holds {len(found)} rows, and the result is about {max(judged, last + 1)}: give one for each row "
-                "of the data that was judged, in the same order"
-            )
-        return found
+        return tuple(named.get(rows.get(index, "")) for index in range(max(rows) + 1))
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -655,5 +641,4 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
         warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
     if not new and not changed and known and first.judge and second.judge:
         notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
-    notes += dict.fromkeys((*one.analysis.outcome_notes, *other.analysis.outcome_notes))
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
