@@ -626,5 +626,4 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
         warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
     if not new and not changed and known and first.judge and second.judge:
         notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
-    notes += dict.fromkeys((*one.analysis.outcome_notes, *other.analysis.outcome_notes))
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
