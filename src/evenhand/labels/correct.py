@@ -366,7 +366,7 @@ def correct(
         differences=() if results.kind == "winrates" else _differences(own, chosen, level),
         design=chosen,
         level=level,
-        notes=(*_notes(labels, own, chosen, seed), *left_out, *results.outcome_notes),
+        notes=(*_notes(labels, own, chosen, seed), *left_out),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": chosen,
@@ -454,12 +454,8 @@ def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -
         several = sum(len(given) > 1 for given in labels.by_question.values())
         notes.append(
             f"{format_count(len(labels), 'label')} by {people} people; of {format_count(several, 'question')} with "
-            "several labels the one that most gave counts, and of numbers the mean."
+            "several labels the one that most gave counts, else the mean."
         )
-    if averaged := max(pair.averaged for pair in pairs):
-        notes.append(f"{format_count(averaged, 'row')} on which people are divided: the mean of what they say counts.")
-    if undecided := max(pair.undecided for pair in pairs):
-        notes.append(f"{format_count(undecided, 'row')} on which people are divided have no label, and are left out.")
     if labels.cannot_tell:
         notes.append(f"Of {format_count(labels.cannot_tell, 'row')} people could not tell; they are left out.")
     not_applied = [f"{each.name} ({int(each.not_applicable.sum())})" for each in pairs if each.not_applicable.any()]
@@ -509,7 +505,6 @@ class GroupedScores(PrintedTables):
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
         differences: (Group, first, second, score of) -> how far the two systems differ there; none for contests.
         reversals: What the whole hides, in sentences.
-        notes: How these scores differ from those of the printed tables, where they do.
         design: The sampling design of the labelled rows; None if scores are not corrected.
         level: The level of the intervals.
     """
@@ -519,7 +514,6 @@ class GroupedScores(PrintedTables):
     scores: Mapping[ScoreName, Corrected]
     differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
-    notes: tuple[str, ...]
     design: str | None
     level: float
 
@@ -556,7 +550,7 @@ class GroupedScores(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""
-        return *self.notes, *self.reversals
+        return self.reversals
 
 
 def by_group(
@@ -617,7 +611,6 @@ def by_group(
         reversals=tuple(_reversals(differences, what, over.level)),
         design=chosen,
         level=over.level,
-        notes=results.outcome_notes,
     )
 
 

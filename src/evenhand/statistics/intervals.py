@@ -27,9 +27,8 @@ from scipy import optimize, stats
 from scipy.sparse import csc_array
 from scipy.special import expit, logit, logsumexp
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.numbers import UnscoredBounds
-from evenhand.options import INTERVALS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -207,8 +206,6 @@ class IntervalLevel:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        if self.method not in INTERVALS:
-            raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, INTERVALS)}")
 
     @classmethod
     def of(cls, level: Level) -> Self:
