@@ -337,10 +337,10 @@ class BatchableEngine(RemoteEngine):
             )
         return BatchJudge(self) if self.batch else RemoteJudge(self)
 
-    @property
-    def price_share(self) -> float:
-        """The cost of a token, as a share of its price."""
-        return self.batch_price if self.batch else 1.0
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float | None:
+        """Return US dollars for these tokens; None if the price is not known."""
+        cost = super().estimated_cost(prompt_tokens, completion_tokens, cached_tokens)
+        return cost * self.batch_price if self.batch and cost is not None else cost
 
     def batch_provider(self) -> BatchProvider:
         """Return the batch interface of the provider."""

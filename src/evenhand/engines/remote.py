@@ -190,11 +190,6 @@ class RemoteEngine(Engine):
         return {name: value for name, value in given.items() if value is not None} | dict(self.extra)
 
     @property
-    def price_share(self) -> float:
-        """The cost of a token, as a share of its price."""
-        return 1.0
-
-    @property
     def has_own_prices(self) -> bool:
         """Whether prices were given, which then count in place of any other."""
         return self.prompt_price is not None or self.completion_price is not None
@@ -212,7 +207,7 @@ class RemoteEngine(Engine):
             return None
         prompt, reply, cached = rates
         dollars = (prompt_tokens - cached_tokens) * prompt + completion_tokens * reply + cached_tokens * cached
-        return self.price_share * dollars / 1e6
+        return dollars / 1e6
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
