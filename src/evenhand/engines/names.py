@@ -18,7 +18,6 @@ from evenhand.engines.calls import classifications_set
 from evenhand.engines.free_engines import BaselineEngine, ReplayEngine, SimulatedEngine
 from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.http import normalized_base_url
-from evenhand.engines.remote import RemoteJudge
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 
@@ -153,7 +152,7 @@ def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object
         if hasattr(engine, "batch_interval"):  # an engine that has batches, or its artifact
             found[place] = engine.changed(batch=batch)
         elif isinstance(engine, BatchJudge):
-            found[place] = engine if batch else RemoteJudge(engine.settings)
+            found[place] = engine.settings.changed(batch=batch)
         elif batch:
             given = engines[place]
             name = redact(given) if isinstance(given, str) else type(given).__name__
