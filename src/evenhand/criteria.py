@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from evenhand.errors import InvalidCriterionError, InvalidInputError, did_you_mean
@@ -22,7 +22,6 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError, did_you_me
 Scale = Literal["binary", "ordinal", "nominal", "pairwise"]
 NaStrategy = Literal["skip", "zero", "partial", "fail"]
 Clip = Literal["score", "mean"]
-MOST_ITEM_WEIGHT = 100
 NA_LABELS = ("N/A", "Not applicable", "Does not apply", "N/A (2)")
 """The possible labels of an NA option that is added, the first choice first."""
 
@@ -54,6 +53,8 @@ class FrozenModel(BaseModel):
         return copied
 
 
+Text = Annotated[str, Field(pattern=r"\S")]
+"""A text that is not empty."""
 Kind = TypeVar("Kind", bound="FrozenValue")
 
 
@@ -125,15 +126,13 @@ class Option(FrozenModel):
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
 
-    label: str
+    label: Text
     value: float | None = None
     description: str = ""
     na: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.label.strip():
-            raise InvalidCriterionError(f"an option's label is {self.label!r}; give it a text that a judge can name")
         if self.na:
             object.__setattr__(self, "value", None)
         if self.value is not None and not math.isfinite(self.value):
@@ -163,7 +162,7 @@ class Criterion(FrozenModel):
     description: str
     options: tuple[Option, ...]
     scale: Scale = "ordinal"
-    weight: float = 1.0
+    weight: FiniteFloat = 1.0
     prediction_field: str | None = None
     context_fields: dict[str, str] = Field(default_factory=dict)
     section: str = ""
@@ -171,10 +170,6 @@ class Criterion(FrozenModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not math.isfinite(self.weight):
-            raise InvalidCriterionError(
-                f"the criterion {self.name!r} has the weight {self.weight!r}; it must be finite"
-            )
         seen: dict[str, str] = {}
         for option in self.options:
             folded = fold_label(option.label)
@@ -311,20 +306,10 @@ class Section(FrozenModel):
         description: The topic of the section.
     """
 
-    name: str
-    weight: float = 1.0
+    name: Text
+    weight: FiniteFloat = Field(default=1.0, ge=0)
     within: str = ""
     description: str = ""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not self.name.strip():
-            raise InvalidCriterionError(f"a section has the name {self.name!r}; give it a text")
-        if not (math.isfinite(self.weight) and self.weight >= 0):
-            raise InvalidCriterionError(
-                f"the section {self.name!r} has the weight {self.weight!r}; it must be finite and >= 0"
-            )
-        return self
 
 
 class Rubric(FrozenModel):
@@ -344,19 +329,15 @@ class Rubric(FrozenModel):
     """
 
     name: str
-    criteria: tuple[Criterion, ...]
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
     sections: tuple[Section, ...] = ()
     description: str = ""
     na_strategy: NaStrategy = "skip"
-    na_partial: float = 0.5
+    na_partial: float = Field(default=0.5, ge=0, le=1)
     clip: Clip = "score"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not 0 <= self.na_partial <= 1:
-            raise InvalidCriterionError(
-                f"the rubric {self.name!r} has the na_partial {self.na_partial!r}; it lies in [0, 1]"
-            )
         _check_unique("rubric", self.name, [criterion.name for criterion in self.criteria])
         if self.sections:
             self._check_sections()
@@ -384,15 +365,6 @@ class Rubric(FrozenModel):
                     f"{criterion.weight!r}; a section's score is a weighted mean, so that weights are >= 0 in it"
                 )
 
-    def check_not_empty(self) -> None:
-        """Check that a judge can be asked by it.
-
-        Raises:
-            InvalidCriterionError: If there is no criterion.
-        """
-        if not self.criteria:
-            raise InvalidCriterionError(f"the rubric {self.name!r} is empty; give it at least one criterion")
-
 
 class ChecklistItem(FrozenModel):
     """One yes/no question of a checklist.
@@ -406,25 +378,12 @@ class ChecklistItem(FrozenModel):
         prerequisites: Names of the items of the same checklist without which this one cannot be met.
     """
 
-    question: str
+    question: Text
     name: str = ""
-    weight: float = 1.0
+    weight: float = Field(default=1.0, ge=0, le=100)
     category: str = ""
     na: bool = False
     prerequisites: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        known_as = self.name or self.question
-        if not self.question.strip():
-            raise InvalidCriterionError(
-                f"the checklist item {known_as!r} has the question {self.question!r}; give it a yes/no question"
-            )
-        if not 0 <= self.weight <= MOST_ITEM_WEIGHT:
-            raise InvalidCriterionError(
-                f"the checklist item {known_as!r} has the weight {self.weight!r}; it lies in [0, {MOST_ITEM_WEIGHT}]"
-            )
-        return self
 
     def as_criterion(self) -> Criterion:
         """Return the item as a binary criterion."""
@@ -444,7 +403,7 @@ class Checklist(FrozenModel):
     """
 
     name: str
-    items: tuple[ChecklistItem, ...]
+    items: tuple[ChecklistItem, ...] = Field(min_length=1)
     description: str = ""
     prediction_field: str | None = None
     context_fields: dict[str, str] = Field(default_factory=dict)
@@ -460,8 +419,6 @@ class Checklist(FrozenModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         names = [item.name for item in self.items]
-        if not names:
-            raise InvalidCriterionError(f"the checklist {self.name!r} is empty; give it at least one item")
         _check_unique("checklist", self.name, names)
         for item in self.items:
             for needed in item.prerequisites:

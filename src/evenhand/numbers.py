@@ -154,36 +154,34 @@ def format_percent_apart(share: float, other: float) -> str:
     return text if text != format_percent(other) else f"{format_apart(100 * share, 100 * other)} %"
 
 
-class LeadingBounds(Protocol):
-    """The bounds that replace a mean in texts, such as `evenhand.statistics.intervals.UnscoredBounds`."""
+@dataclass(frozen=True, slots=True)
+class UnscoredBounds:
+    """The bounds of a score with too many unscored votes for its mean to lead.
 
-    @property
-    def low(self) -> float:
-        """The least possible score."""
+    Attributes:
+        low: The score of these rows if every unscored vote had been the lowest.
+        high: The same with the highest. Had every vote been scored, the score would lie between the two.
+        interval_low: The lower limit of the interval of ``low``.
+        interval_high: The upper limit of the interval of ``high``.
+        share: The share of the rows, among those to which the question applies, that have an unscored vote.
+        unit: What ``share`` is a share of: rows, contests, items or verdicts.
+    """
 
-    @property
-    def high(self) -> float:
-        """The greatest possible score."""
+    low: float
+    high: float
+    interval_low: float
+    interval_high: float
+    share: float
+    unit: str = "rows"
 
-    @property
-    def interval_low(self) -> float:
-        """The lower limit of the interval around both bounds."""
-
-    @property
-    def interval_high(self) -> float:
-        """The upper limit of the interval around both bounds."""
-
-    @property
-    def share(self) -> float:
-        """The share of the units that have an unscored vote."""
-
-    @property
-    def unit(self) -> str:
-        """The units behind ``share``: rows, contests, items or verdicts."""
+    def subtracted_from(self, total: float) -> UnscoredBounds:
+        """Return the bounds of ``total - x``; the sides are swapped."""
+        ends = (total - self.high, total - self.low, total - self.interval_high, total - self.interval_low)
+        return UnscoredBounds(*ends, self.share, self.unit)
 
 
 def format_score(
-    score: HasLimits | Missing | None, bounds: LeadingBounds | None, spread: HasLimits | Missing | None = None
+    score: HasLimits | Missing | None, bounds: UnscoredBounds | None, spread: HasLimits | Missing | None = None
 ) -> str:
     """Return a score with its interval, or its bounds with the interval around them where these lead.
 
@@ -192,7 +190,6 @@ def format_score(
         bounds: The bounds, where they lead.
         spread: Of repeated draws; it follows the score after a ±.
 
-    >>> from evenhand.statistics.intervals import UnscoredBounds
     >>> format_score(None, UnscoredBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
     '0.67–0.99 [0.60, 1.00], 33 % of rows affected'
     >>> from evenhand.statistics import Interval
@@ -215,17 +212,6 @@ def format_bounds(low: float, high: float) -> str:
     '0.67–0.99'
     """
     return f"{format_number(low)}–{format_number(high)}"
-
-
-def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False) -> str:
-    """Return an estimate without its limits, or a dash where there is none.
-
-    Args:
-        interval: The estimate to write.
-        share: Write it as a percentage.
-    """
-    value = interval.estimate if interval else None
-    return format_percent(value) if share else format_number(value)
 
 
 def format_range(low: float | Missing | None, high: float | Missing | None, *, digits: int = 2) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.numbers import (
     Missing,
+    UnscoredBounds,
     format_count,
     format_interval,
     format_level,
@@ -33,15 +34,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import (
-    FloatArray,
-    IntArray,
-    IntervalLevel,
-    Level,
-    UnscoredBounds,
-    cluster_sums,
-    unscored_bounds,
-)
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, cluster_sums, unscored_bounds
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
 from evenhand.votes import MatchKind, Usage, Verdict, Vote
 

@@ -71,7 +71,7 @@ OF_RUBRICS = [
         {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},
         "criterion 1 of the section 'x' of the file has the section 'y': leave it out",
     ),
-    (section(weight=-1), "the section 'a' has the weight -1.0; it must be finite"),
+    (section(weight=-1), "the section 'a' of the file has the weight -1: Input should be greater"),
     (section(weight=1, within="b"), "lies within 'b', which is not a section before"),
     (section(weight=1, criteria=[{"requirement": "?", "weight": -2}]), "so that weights are >= 0"),
     ({"sections": section(weight=1)["sections"] * 2}, "has these names more than once"),

@@ -119,7 +119,7 @@ def test_contests_are_told_by_group():
 def test_every_kind_of_result_is_told_by_group(make):
     rows = HIDDEN[:6] + HIDDEN[-4:]
     results = make(rows)
-    found = results.by([row["topic"] for row in rows])
+    found = results.by(dict(enumerate(row["topic"] for row in rows)))
     assert dict(found.groups) == {"many": 6, "few": 4}
     named = {name[1:] for name in found.scores}
     assert set(found.scores) == {(group, *name) for group in (ALL, "many", "few") for name in named}

@@ -55,8 +55,8 @@ def test_the_main_score_is_corrected_as_by_the_function():
 @pytest.mark.parametrize(
     ("gold", "changed", "told"),
     [
-        (["Yes"] * N, {"gold_design": None}, "gold_design is not given.*'by_verdict': rows"),
-        (["Yes"] * N, {"gold_field": None}, "gold_design is 'random', and gold_field"),
+        (["Yes"] * N, {"gold_design": None}, "gold_design is None: give both.*'by_verdict': rows"),
+        (["Yes"] * N, {"gold_field": None}, "gold_field is None and gold_design is 'random'"),
         ([None] * N, {}, "no label"),
         (["Yes"] * N, {"gold_design": "probabilities"}, "column 'probability'"),
     ],

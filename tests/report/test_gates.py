@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import CheckFailedError, InvalidInputError
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, UnscoredBounds
 from evenhand.report.gates import Summary, check
 from evenhand.results.measures import Measure, UnscoredCounts
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.visible import visible_line
 from tests.support.judges import ScriptedJudge
 

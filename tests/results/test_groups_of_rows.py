@@ -54,9 +54,7 @@ def test_a_column_that_is_named_is_kept_and_saved(way, tmp_path):
     ("by", "message"),
     [
         ("topic", "keeps no column 'topic'. Did you mean 'topics'.*group_fields='topic'"),
-        (TOPICS[:3], "by holds 3 rows, and the result is about 4"),
         ({"p9": "law"}, r"by names the rows \['p9'\], .* its rows are named \['p0', 'p1', 'p2'\]"),
-        (3, "by is 3; give the name of a column"),
     ],
 )
 def test_groups_that_are_not_those_of_the_rows_are_refused(by, message):

@@ -101,7 +101,7 @@ def every_interval(factor, shift, **options):
     values = {label: factor * share + shift for label, share in SHARES.items()}
     table = judged(values, **options)
     corrected = evenhand.correct(table, design="random")
-    by_kind = table.by([row % 3 for row in range(len(ROWS))], gold=None)
+    by_kind = table.by({row: row % 3 for row in range(len(ROWS))}, gold=None)
     yield from ((each.score, True) for each in table.summaries.values())
     yield from ((each.difference, False) for each in table.differences)
     yield from ((each.corrected, True) for each in corrected.scores)

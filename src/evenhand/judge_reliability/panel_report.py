@@ -17,7 +17,7 @@ from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NO_VERDICT
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
-from evenhand.numbers import Missing, format_level, format_range
+from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range
 from evenhand.results.measures import (
     Column,
     Measure,
@@ -33,7 +33,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import percent_agreement
 from evenhand.statistics.consistency import UNSCORED, repetition_stability
 from evenhand.statistics.correlation import effective_judges
-from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level, UnscoredBounds
+from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column, set_aside
-from evenhand.data.plain import number_of
+from evenhand.criteria import Criterion
+from evenhand.data.cells import LabelReader, VoteColumn, read_column, set_aside
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Scale
-from evenhand.labels.people import Labels, paired
+from evenhand.labels.people import Labels
 from evenhand.numbers import (
     Missing,
     format_count,
@@ -42,27 +42,23 @@ FEW: Final = (
     "annotator labelled too: label 50 to 100 instances, with three annotators each."
 )
 
-Scoring = Literal["exact", "rmse"]
-
 
 @dataclass(frozen=True, slots=True)
 class JointLabels:
-    """The labels of a judge and of the annotators for the same instances.
+    """The labels of a judge and of the annotators for the same instances; None where there is none.
 
     Attributes:
-        judge: The name of the judge.
-        criterion: The criterion; empty if there is only one.
-        labels: The labels of the judge, None where it has none.
-        people: Annotator -> labels, None where there is none.
-        scoring: The measure of how near two labels are.
+        names: The judge, and the criterion where there are several.
+        criterion: The criterion of the labels.
+        labels: The labels of the judge.
+        people: Annotator -> labels.
         clusters: The cluster of each instance; empty where instances are independent.
     """
 
-    judge: str
-    criterion: str
-    labels: Sequence[Any]
-    people: Mapping[str, Sequence[Any]]
-    scoring: Scoring
+    names: tuple[str, ...]
+    criterion: Criterion
+    labels: Sequence[str | None]
+    people: Mapping[str, Sequence[str | None]]
     clusters: Sequence[Hashable] = ()
 
 
@@ -77,7 +73,6 @@ class StandIn:
         winning_rate: The share of annotators that it outdoes; ω.
         advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
         num_instances: Instances with labels of two annotators or more.
-        num_silent: Those of them without a label of the judge: it loses them.
         annotators: The judge against each of the people.
     """
 
@@ -87,7 +82,6 @@ class StandIn:
     winning_rate: float | None = measure("number")
     advantage: Interval | None = measure("share")
     num_instances: int = measure("count")
-    num_silent: int = measure("count")
     annotators: tuple[AnnotatorComparison, ...]
 
     @property
@@ -102,7 +96,7 @@ class StandInTest(PrintedTables):
 
     Attributes:
         judges: One per judge and criterion.
-        parameters: ε, the false discovery rate, the level of intervals, and the measure of how near labels are.
+        parameters: ε, the false discovery rate, and the level and method of intervals.
     """
 
     judges: tuple[StandIn, ...]
@@ -124,12 +118,10 @@ class StandInTest(PrintedTables):
             f"ε = {epsilon} is the advantage of the judge for being cheaper: an annotator is outdone unless it leads "
             f"by {epsilon} or more. ω is the share of annotators outdone, by tests with a false discovery rate of "
             f"{alpha} (Benjamini and Yekutieli); a judge needs {format_number(LEAST_WINNING_RATE)} or more. ρ "
-            "compares judges."
+            "compares judges. Where only a judge has no label, it counts as farther."
         )
         unknown = [(each.names, each.passed) for each in self.judges if isinstance(each.passed, Missing)]
         notes = [meaning, *(f"Whether {' on '.join(of)} may stand in is unknown: {why.reason}." for of, why in unknown)]
-        if any(each.num_silent for each in self.judges):
-            notes.append("Where only a judge has no label, it counts as farther from the annotators.")
         judges = measures_table(
             "May the judge stand in for annotators?",
             labels,
@@ -140,7 +132,6 @@ class StandInTest(PrintedTables):
                 Column("ω", "winning_rate"),
                 Column(f"ρ [{level}]", "advantage"),
                 Column("instances", "num_instances"),
-                Column("no verdict on", "num_silent", optional=True),
             ),
             notes,
             kind="judges",
@@ -193,7 +184,7 @@ def check_epsilon(epsilon: object) -> float:
 def stand_in_test(
     tested: Sequence[JointLabels], *, epsilon: float, alpha: float, level: float, interval: str
 ) -> StandInTest:
-    """Test every judge.
+    """Test every judge; labels are near by their numbers where options have an order, else the same or not.
 
     Raises:
         InvalidInputError: An alpha that is not a share.
@@ -202,45 +193,41 @@ def stand_in_test(
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
     judges = []
     for each in tested:
-        alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
+        scale = Scale.of(each.criterion)
+        rated = scale.ordinal or each.criterion.has_values
+        ratings = dict(zip(scale.labels, scale.ratings if rated else scale.labels, strict=True))
+        judge, *people = ([ratings.get(label or "") for label in own] for own in (each.labels, *each.people.values()))
         over = IntervalLevel(level, each.clusters or None, interval)
+        alignments = leave_one_out_alignment(judge, people, "rmse" if rated else "exact")
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
-        comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
         passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
-        if len(each.people) < FEWEST_ANNOTATORS:
+        if len(people) < FEWEST_ANNOTATORS:
             passed = Missing(f"the test needs {FEWEST_ANNOTATORS} annotators or more, a group to represent")
         elif any(own.p_value is None for own in found.annotators):
             passed = Missing("not every annotator could be compared with the judge; see below")
         judges.append(
             StandIn(
-                names=(each.judge, each.criterion) if each.criterion else (each.judge,),
+                names=each.names,
                 people=tuple(each.people),
                 passed=passed,
                 winning_rate=found.winning_rate,
                 advantage=found.advantage,
-                num_instances=sum(comparable),
-                num_silent=sum(both and own is None for both, own in zip(comparable, each.labels, strict=True)),
+                num_instances=sum(len(people) - row.count(None) > 1 for row in zip(*people, strict=True)),
                 annotators=found.annotators,
             )
         )
-    parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval}
-    return StandInTest(tuple(judges), {**parameters, "scoring": list(dict.fromkeys(each.scoring for each in tested))})
+    return StandInTest(tuple(judges), {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval})
 
 
 def labels_in_columns(
-    judges: Sequence[VoteColumn],
-    people: Sequence[VoteColumn],
-    reader: LabelReader | None,
-    scoring: Literal["auto"] | Scoring,
-    clusters: Sequence[Hashable] = (),
+    judges: Sequence[VoteColumn], people: Sequence[VoteColumn], reader: LabelReader, clusters: Sequence[Hashable]
 ) -> list[JointLabels]:
     """Read the labels of judges and annotators in columns.
 
     Args:
         judges: The labels of the judges, each tested.
         people: The labels of the annotators.
-        reader: The reader of the criterion's votes; None for the labels that occur, or for numbers.
-        scoring: The measure of how near two labels are; ``auto`` by the options.
+        reader: The reader of the criterion's votes.
         clusters: The cluster of each instance.
 
     Raises:
@@ -252,38 +239,16 @@ def labels_in_columns(
             f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: name each once, and "
             "at least two annotators, of whom each is compared with the others"
         )
-    options: Sequence[Any] = ()
-    if reader is None and scoring != "rmse":
-        reader = LabelReader(categories_of((*judges, *people)))
-    if reader is not None:
-        scale = Scale.of(reader.criterion)
-        rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)
-        if scoring == "rmse" and not rated:
-            raise InvalidInputError(f"the options of {reader.criterion.name!r} have no order: give scoring='exact'")
-        options, scoring = (scale.ratings, "rmse") if rated else (scale.labels, "exact")
-
-    def read(column: VoteColumn, kind: str) -> list[Any]:
-        if reader is not None:
-            chosen = read_column(column, reader, kind)
-            set_aside(chosen)
-            return [options[place] if isinstance(place, int) else None for place in chosen]
-        numbers = []
-        for row, cell in enumerate(column.cells):
-            empty = cell is NOT_ASKED or is_abstention(cell)
-            numbers.append(None if empty else number_of(cell))
-            if not empty and numbers[-1] is None:
-                raise InvalidInputError(
-                    f"instance {row}: the {kind} {column.name!r} has the label {cell!r}, which is not a number: give "
-                    "criteria, or scoring='exact'"
-                )
-        return numbers
-
-    labels = {column.name: read(column, "human") for column in people}
-    how: Scoring = "rmse" if scoring == "rmse" else "exact"
-    return [JointLabels(column.name, "", read(column, "judge"), labels, how, clusters) for column in judges]
+    labels: dict[str, list[str | None]] = {}
+    for column in (*judges, *people):
+        chosen = read_column(column, reader, "judge" if column in judges else "human")
+        set_aside(chosen)
+        labels[column.name] = [reader.criterion.labels[place] if isinstance(place, int) else None for place in chosen]
+    annotators = {column.name: labels[column.name] for column in people}
+    return [JointLabels((each.name,), reader.criterion, labels[each.name], annotators, clusters) for each in judges]
 
 
-def labels_of_results(results: Results, labels: Labels, scoring: Literal["auto"] | Scoring) -> list[JointLabels]:
+def labels_of_results(results: Results, labels: Labels) -> list[JointLabels]:
     """Join the verdicts of a result and the labels of several annotators, by criterion; all systems together.
 
     Raises:
@@ -295,33 +260,25 @@ def labels_of_results(results: Results, labels: Labels, scoring: Literal["auto"]
             f"the labels are by {list(names)!r}: give a label a row with a column 'annotator' (or name it, "
             "annotator_field=…), with two annotators at least, and better three"
         )
-    own = [paired(results, labels.of(name)) for name in names]
+    given = {(each.annotator, each.name): each.value for each in labels.entries if isinstance(each.value, str)}
     judge = ", ".join(results.parameters["judges" if "judges" in results.parameters else "votes"])
-    pooled: dict[str, list[tuple[Any, Hashable, list[Any]]]] = {}
-    asked: set[object] = set()
-    scorings: dict[str, Scoring] = {}
-    for place, outcomes in enumerate(results.outcomes()):
-        rated = None not in outcomes.values and (scoring in ("auto", "rmse") or not outcomes.labels)
-        if scoring == "rmse" and not rated:
-            raise InvalidInputError(f"the options of {outcomes.criterion!r} have no values: give scoring='exact'")
-        scorings[outcomes.criterion] = ("rmse" if rated else "exact") if scoring == "auto" else scoring
-        people = [pairs[place] for pairs in own]
-        for row, (outcome, cluster) in enumerate(zip(outcomes.rows, outcomes.clusters, strict=True)):
-            if outcomes.labels and outcome.questions in asked:  # a contest is a row of both of its systems
-                continue
-            asked |= {outcome.questions} if outcomes.labels else set()
-            given: list[Any] = [
-                (float(each.human[row]) if each.labelled[row] else None) if rated else each.selected[row]
-                for each in people
-            ]
-            label = outcome.score if rated else outcome.selected
-            pooled.setdefault(outcomes.criterion, []).append((label, cluster, given))
-    labelled = {name: rows for name, rows in pooled.items() if any(set(given) != {None} for _, _, given in rows)}
-    found = []
-    for criterion, rows in labelled.items():
-        verdicts, clusters, given_by = zip(*rows, strict=True)
-        by_person = dict(zip(names, zip(*given_by, strict=True), strict=True))
+    found: dict[str, tuple[Criterion, list[tuple[Any, ...]]]] = {}
+    for cell, asked in zip(results.cells(), results.asked(), strict=True):
+        criterion, question = results.criterion_of(cell), results.question_name(cell)
+        _, rows = found.setdefault(criterion.name, (criterion, []))
+        cluster = cell.about.get("cluster")
+        rows.append(
+            (
+                asked.selected,
+                question[0] if cluster is None else cluster,
+                *(given.get((who, question)) for who in names),
+            )
+        )
+    labelled = {name: each for name, each in found.items() if any({*row[2:]} != {None} for row in each[1])}
+    joint = []
+    for name, (criterion, rows) in labelled.items():
+        verdicts, clusters, *people = zip(*rows, strict=True)
         together = clusters if len(set(clusters)) < len(rows) else ()
-        name = criterion if len(labelled) > 1 else ""
-        found.append(JointLabels(judge, name, verdicts, by_person, scorings[criterion], together))
-    return found
+        whose = (judge, name) if len(labelled) > 1 else (judge,)
+        joint.append(JointLabels(whose, criterion, verdicts, dict(zip(names, people, strict=True)), together))
+    return joint

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.data.plain import as_json, as_plain
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
-from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
+from evenhand.labels.people import Labels, Paired, paired, read_gold
 from evenhand.numbers import (
     Missing,
     format_count,
@@ -345,8 +345,13 @@ def correct(
             f"results is {results!r}; give what judge, winrates, checklist, aggregate_votes or run_mode returned, or "
             "what evenhand.open reads"
         )
-    fields = {"label_field": label_field, "annotator_field": annotator_field, "probability_field": probability_field}
-    labels = read_gold(results, gold, **fields)
+    labels = read_gold(
+        results,
+        gold,
+        label_field=label_field,
+        annotator_field=annotator_field,
+        probability_field=probability_field,
+    )
     level = float(results.parameters["level"]) if level is None else level
     check_level(level)
     chosen = checked_design(design, labels)
@@ -361,7 +366,7 @@ def correct(
         differences=() if results.kind == "winrates" else _differences(own, chosen, level),
         design=chosen,
         level=level,
-        notes=(*_notes(labels, own, chosen, seed), *left_out, *results.outcome_notes),
+        notes=(*_notes(labels, own, chosen, seed), *left_out),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": chosen,
@@ -449,12 +454,8 @@ def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -
         several = sum(len(given) > 1 for given in labels.by_question.values())
         notes.append(
             f"{format_count(len(labels), 'label')} by {people} people; of {format_count(several, 'question')} with "
-            "several labels the one that most gave counts, and of numbers the mean."
+            "several labels the one that most gave counts, else the mean."
         )
-    if averaged := max(pair.averaged for pair in pairs):
-        notes.append(f"{format_count(averaged, 'row')} on which people are divided: the mean of what they say counts.")
-    if undecided := max(pair.undecided for pair in pairs):
-        notes.append(f"{format_count(undecided, 'row')} on which people are divided have no label, and are left out.")
     if labels.cannot_tell:
         notes.append(f"Of {format_count(labels.cannot_tell, 'row')} people could not tell; they are left out.")
     not_applied = [f"{each.name} ({int(each.not_applicable.sum())})" for each in pairs if each.not_applicable.any()]
@@ -504,7 +505,6 @@ class GroupedScores(PrintedTables):
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
         differences: (Group, first, second, score of) -> how far the two systems differ there; none for contests.
         reversals: What the whole hides, in sentences.
-        notes: How these scores differ from those of the printed tables, where they do.
         design: The sampling design of the labelled rows; None if scores are not corrected.
         level: The level of the intervals.
     """
@@ -514,7 +514,6 @@ class GroupedScores(PrintedTables):
     scores: Mapping[ScoreName, Corrected]
     differences: Mapping[ContrastName, PairedDifference]
     reversals: tuple[str, ...]
-    notes: tuple[str, ...]
     design: str | None
     level: float
 
@@ -551,7 +550,7 @@ class GroupedScores(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""
-        return *self.notes, *self.reversals
+        return self.reversals
 
 
 def by_group(
@@ -580,7 +579,7 @@ def by_group(
     """
     names = results.group_of(by)
     what = by if isinstance(by, str) else "group"
-    labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
+    labels = read_gold(results, gold, required=False)
     over = results.level_over([])
     over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
@@ -612,7 +611,6 @@ def by_group(
         reversals=tuple(_reversals(differences, what, over.level)),
         design=chosen,
         level=over.level,
-        notes=results.outcome_notes,
     )
 
 

@@ -8,11 +8,11 @@ the lines that compute the judge's. Where people gave a number for a whole respo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,11 +27,7 @@ from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray
-from evenhand.visible import visible
 from evenhand.votes import Vote
-
-ROW_COLUMNS: Final = ("id", "instance")
-"""The accepted names of the column that identifies a label's row."""
 
 _NO_LABELS = "gold holds no label of any row that was judged"
 
@@ -65,13 +61,13 @@ class Labels:
         entries: One per person and question.
         design: How the labelled rows were chosen; None if unknown.
         cannot_tell: Questions that a person was asked, and could not answer.
-        parameters: Where they come from: file, seed and fingerprint of the draw.
+        shown: Question -> digest of the texts on the sheet of these labels; None where they are not known.
     """
 
     entries: tuple[Label, ...]
     design: str | None = None
     cannot_tell: int = 0
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[QuestionName, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -80,11 +76,6 @@ class Labels:
     def annotators(self) -> tuple[str, ...]:
         """The annotators, in order of occurrence."""
         return tuple(dict.fromkeys(each.annotator for each in self.entries))
-
-    def of(self, annotator: str) -> Labels:
-        """Return the labels of one person."""
-        own = tuple(each for each in self.entries if each.annotator == annotator)
-        return Labels(own, self.design, 0, self.parameters)
 
     @cached_property
     def by_question(self) -> Mapping[QuestionName, tuple[Label, ...]]:
@@ -104,8 +95,6 @@ class Paired:
         human: (n,), the score that people give, NaN where there is none.
         selected: The label that most people give; None if there is none.
         probabilities: (n,), with which each row was drawn to be labelled; NaN where that is not known.
-        averaged: Rows on which people are divided, whose score is the mean of their labels.
-        undecided: Such rows without a score: those of several questions, or of options without values.
         option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
     """
 
@@ -113,8 +102,6 @@ class Paired:
     human: FloatArray
     selected: tuple[str | None, ...]
     probabilities: FloatArray
-    averaged: int = 0
-    undecided: int = 0
     option: str | None = None
 
     def by_option(self) -> Iterator[Self]:
@@ -203,6 +190,7 @@ def read_gold(
     label_field: str | None = None,
     annotator_field: str | None = None,
     probability_field: str | None = None,
+    required: bool = True,
 ) -> Labels:
     """Return the labels of people for what a result judged.
 
@@ -215,6 +203,7 @@ def read_gold(
         label_field: The column with the label, if it is not called ``label``.
         annotator_field: The column that says who gave it; ``annotator`` where there is one.
         probability_field: The column with the probability with which it was drawn; ``probability`` where there is one.
+        required: Whether a result without labels is refused; else it has none.
 
     Raises:
         InvalidInputError: Labels of rows, systems, criteria or questions that were not judged, labels that are none,
@@ -223,40 +212,25 @@ def read_gold(
     if isinstance(gold, Labels):
         found = gold
         _check_about_judged(results, gold)
-        _warn_of_other_rows(results, gold)
     elif gold is None:
         found = Labels(tuple(_labels_of_result(results)))
     else:
         fields = {"label": label_field, "annotator": annotator_field, "probability": probability_field}
-        reader = _GoldReader(results, **fields)
-        entries = tuple(reader.read(gold))
-        found = Labels(entries, reader.design)
-    if not found.entries:
+        found = _GoldReader(results, fields).read(gold)
+    if not found.entries and (required or gold is not None):
         raise InvalidInputError(_NO_LABELS if gold is not None else f"{_NO_LABELS}, and none was given: give gold=…")
     return found
 
 
 def _check_about_judged(results: Results, labels: Labels) -> None:
-    """Check that labels that name questions name some that were judged, by the criterion that people were shown."""
-    cells = {results.question_name(cell): cell for cell in results.cells()}
-    names = [each.name for each in labels.entries]
-    if names and cells.keys().isdisjoint(names) and _wholes(results).keys().isdisjoint(names):
+    """Check that labels name questions that were judged; warn of texts that differ from those on the sheet."""
+    asked = _subjects(results)
+    if labels.entries and asked.keys().isdisjoint(each.name for each in labels.entries):
         raise InvalidInputError(
-            f"the labels are about {list(names[0])!r} …, and judged were {list(next(iter(cells)))!r} …: give the "
-            "labels of what was judged"
+            f"the labels are about {list(labels.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} …: "
+            "give the labels of what was judged"
         )
-    for name, criterion in labels.parameters.get("criteria", {}).items():
-        judged_by = visible(results.criterion_of(cells[name]).name) if name in cells else criterion
-        if criterion != judged_by:
-            raise InvalidInputError(
-                f"people were asked about {criterion!r} on row {name[0]}, and judged was {judged_by!r}: give the "
-                "labels of what was judged"
-            )
-
-
-def _warn_of_other_rows(results: Results, labels: Labels) -> None:
-    """Warn of labels of a sheet whose texts differ from those of the results, as far as both are known."""
-    then = labels.parameters.get("shown", {})
+    then = labels.shown
     now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
     other = [name[0] for name, shown in then.items() if None not in {shown, now[name]} and shown != now[name]]
     if other:
@@ -269,15 +243,21 @@ def _warn_of_other_rows(results: Results, labels: Labels) -> None:
         )
 
 
-def holds_labels(results: Results) -> bool:
-    """Return whether a result holds gold labels."""
-    return next(_labels_of_result(results), None) is not None
+def _subjects(results: Results) -> dict[QuestionName, Criterion | Outcomes]:
+    """Return what labels can name: each question with its criterion, and each response with its score as a whole."""
+    found: dict[QuestionName, Criterion | Outcomes] = {
+        results.question_name(cell): results.criterion_of(cell) for cell in results.cells()
+    }
+    for each in results.outcomes():
+        if not each.labels and each.part_of is None:
+            found.update({(row.instance, each.system): each for row in each.rows})
+    return found
 
 
 def _labels_of_result(results: Results) -> Iterator[Label]:
     """Yield the gold labels that a result holds."""
     for cell in results.cells():
-        given = cell.about.get("gold", cell.about.get("reference"))
+        given = cell.about.get("gold")
         if given is not None:
             name = results.question_name(cell)
             yield Label(name, _read(results.criterion_of(cell), given, f"row {name[0]}"))
@@ -294,88 +274,86 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 class _GoldReader:
     """A reader of labels for a result."""
 
-    def __init__(self, results: Results, **fields: str | None) -> None:
-        self.results, self.fields = results, fields
-        self.design: str | None = None
-        self.cells: dict[QuestionName, Cell] = {results.question_name(cell): cell for cell in results.cells()}
-        self.wholes = _wholes(results)
-        self.names = results.labelled_by
-        self.by_row = _by_row(self.cells)
-        self.wholes_by_row = _by_row(self.wholes)
-        self.numbers = {str(row): row for row in self.by_row}
-        self.ids = {name: row for row, name in enumerate(results.ids)} if results.ids else self.numbers
+    def __init__(self, results: Results, fields: Mapping[str, str | None]) -> None:
+        self.given, self.columns = fields, {name: column or name for name, column in fields.items()}
+        self.names, self.subjects = results.labelled_by, _subjects(results)
+        self.by_row: dict[int, list[QuestionName]] = {}
+        for name in self.subjects:
+            self.by_row.setdefault(name[0], []).append(name)
+        numbers = {str(row): row for row in self.by_row}
+        self.rows = {"id": {name: row for row, name in enumerate(results.ids)} or numbers, "instance": numbers}
 
-    def read(self, gold: object) -> Iterator[Label]:
+    def read(self, gold: object) -> Labels:
         where = repr(str(gold)) if isinstance(gold, (str, Path)) else "gold"
-        read = {name: given or name for name, given in self.fields.items()}
         if isinstance(gold, Mapping):
-            rows: Sequence[Row] = [{"id": row, read["label"]: value} for row, value in gold.items()]
+            rows: Sequence[Row] = [{"id": row, self.columns["label"]: value} for row, value in gold.items()]
         else:
             rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        key = next((name for name in ROW_COLUMNS if name in columns), None)
-        if key is None and rows:
+        if not rows:
+            return Labels(())
+        key = self._check_columns(list(dict.fromkeys(name for row in rows for name in row)), where)
+        designs = {row.get("design") for row in rows}
+        design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
+        entries = []
+        for number, row in enumerate(rows):
+            value, at = row.get(self.columns["label"]), f"row {number} of {where}"
+            if is_abstention(value):
+                continue
+            share = number_of(field_or(row, self.columns["probability"]))
+            if share is not None and not 0 < share <= 1:
+                raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
+            name = self._subject(self._row(row.get(key), key, at), row, value, at)
+            annotator = str(field_or(row, self.columns["annotator"], "") or "")
+            entries.append(Label(name, self._value(name, value, at), annotator, share))
+        return Labels(tuple(entries), design)
+
+    def _check_columns(self, columns: Sequence[str], where: str) -> str:
+        """Return the column that names rows; refuse a table without the label's column, and columns not read."""
+        key = next((name for name in self.rows if name in columns), None)
+        if key is None:
             raise InvalidInputError(
                 f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
-        if rows:
-            self._check_columns(columns, read, where)
-        designs = {row.get("design") for row in rows}
-        self.design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
-        for number, row in enumerate(rows):
-            value, at = row.get(read["label"]), f"row {number} of {where}"
-            if is_abstention(value):
-                continue
-            instance = self._row(row.get(key or ""), self.ids if key == "id" else self.numbers, at)
-            share = number_of(field_or(row, read["probability"]))
-            if share is not None and not 0 < share <= 1:
-                raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
-            name = self._question(instance, row, value, at)
-            annotator = str(field_or(row, read["annotator"], "") or "")
-            yield Label(name, self._value(name, value, at), annotator, share)
-
-    def _check_columns(self, columns: Sequence[str], read: Mapping[str, str], where: str) -> None:
-        """Refuse a table without the label's column, and columns that would not be read."""
-        for what, name in read.items():
-            if name not in columns and (what == "label" or self.fields[what]):
+        for what, name in self.columns.items():
+            if name not in columns and (what == "label" or self.given[what]):
                 raise InvalidInputError(
                     f"{where} has no column {name!r}. {did_you_mean(name, columns)} Name the column with the label, "
                     "label_field=…, and give a row for each label"
                 )
-        known = list(dict.fromkeys((*ROW_COLUMNS, *self.names, *read.values(), "design")))
+        known = list(dict.fromkeys((*self.rows, *self.names, *self.columns.values(), "design")))
         for name in columns:
             if name not in known:
                 raise InvalidInputError(
                     f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
                     f"{did_you_mean(name, known)}"
                 )
+        return key
 
-    def _row(self, given: object, rows: Mapping[str, int], where: str) -> int:
+    def _row(self, given: object, key: str, where: str) -> int:
         """Find the row that an id names, or a number counted from 0."""
-        number = number_of(given)
+        number, rows = number_of(given), self.rows[key]
         whole = str(int(number)) if number is not None and number.is_integer() else ""
         row = rows.get(str(given), rows.get(whole))
         if row is None:
-            known = list(rows.values() if rows is self.numbers else rows)[:5]
             raise InvalidInputError(
-                f"{where} is about the row {given!r}, which was not judged; rows are called {known!r} …: give the ids "
-                "of the data, or numbers of rows counted from 0"
+                f"{where} is about the row {given!r}, which was not judged; rows are called {list(rows)[:5]!r} …: give "
+                "the ids of the data, or numbers of rows counted from 0"
             )
         return row
 
-    def _question(self, instance: int, row: Mapping[str, Any], value: object, where: str) -> QuestionName:
-        """Find the question that a row of a table names; what it leaves out must be the same for all."""
+    def _subject(self, instance: int, row: Mapping[str, Any], value: object, where: str) -> QuestionName:
+        """Find what a row of a table is about; what it leaves out must be the same for all."""
         asked = self.by_row.get(instance, [])
         parts = {name: str(row[name]) for name in self.names if not is_abstention(row.get(name))}
-        fits = [name for name in asked if all(name[1 + self.names.index(part)] == own for part, own in parts.items())]
-        if not fits and set(self.names) == {"first", "second"} and len(parts) == 2:
-            fits = [name for name in asked if set(name[1:]) == set(parts.values())]
-        if len(fits) == 1:
-            return fits[0]
-        wholes = [name for name in self.wholes_by_row.get(instance, ()) if parts.get("system", name[-1]) == name[-1]]
-        if len(wholes) == 1 and not parts.keys() - {"system"} and number_of(value) is not None:
-            return wholes[0]
+        fits = [name for name in asked if parts.items() <= dict(zip(self.names, name[1:], strict=False)).items()]
+        if not fits and parts.keys() == {"first", "second"}:
+            fits = [name for name in asked if {*name[1:]} == {*parts.values()}]
+        questions = [name for name in fits if isinstance(self.subjects[name], Criterion)]
+        if len(questions) != 1 and number_of(value) is not None:
+            questions = [name for name in fits if name not in questions]
+        if len(questions) == 1:
+            return questions[0]
         listed = [list(name[1:]) for name in (fits or asked)]
         problem = "may be about any of" if fits else f"names {parts!r}, and asked were"
         raise InvalidInputError(
@@ -385,38 +363,20 @@ class _GoldReader:
 
     def _value(self, name: QuestionName, value: object, where: str) -> str | float:
         """Read the label or number that a cell says of a question, or the number that it says of a response."""
-        number = number_of(value)
-        if name in self.cells:
-            criterion = self.results.criterion_of(self.cells[name])
-            values = {option.value for option in criterion.options} | {number_of(label) for label in criterion.labels}
-            low, high = criterion.score_range
-            between = number is not None and number not in values and criterion.has_values and low < number < high
-            return number if between else _read(criterion, value, where)  # type: ignore[return-value] # a number
-        of = self.wholes[name]
-        low, high = of.bounds
+        number, subject = number_of(value), self.subjects[name]
+        if isinstance(subject, Criterion):
+            low, high = subject.score_range
+            known = {option.value for option in subject.options} | {number_of(label) for label in subject.labels}
+            if number is not None and number not in known and subject.has_values and low < number < high:
+                return number
+            return _read(subject, value, where)
+        low, high = subject.bounds
         if number is None or not low <= number <= high:
             raise InvalidInputError(
-                f"{where} has the score {value!r}; a score of {of.criterion!r} is a number from {low:g} to {high:g}"
+                f"{where} has the score {value!r}; a score of {subject.criterion!r} is a number from {low:g} to "
+                f"{high:g}"
             )
         return number
-
-
-def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:
-    """Return row of the data -> the questions about it."""
-    found: dict[int, list[QuestionName]] = {}
-    for name in names:
-        found.setdefault(name[0], []).append(name)
-    return found
-
-
-def _wholes(results: Results) -> dict[QuestionName, Outcomes]:
-    """Return key of a response -> the score of all questions about it."""
-    return {
-        (row.instance, each.system): each
-        for each in results.outcomes()
-        if not each.labels and each.part_of is None
-        for row in each.rows
-    }
 
 
 def as_judge(results: Results, labels: Labels) -> Results:
@@ -471,15 +431,13 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
             number = majority.get(names[0])
             labelled = all(isinstance(majority.get(name), str) for name in row.questions)
             score = number if isinstance(number, float) else own.score if labelled else None
-            if score is None and judge.labels and _divided(row, majority):
+            if judge.labels and names[0] in majority and number is None:
                 score = _mean_of(labels.by_question[names[0]], row, judge)
             human[place] = np.nan if score is None else score
             selected.append(own.selected if labelled else None)
             known = [shares[name] for name in names if name in shares]
             drawn[place] = min(known) if known else np.nan
-        divided = np.array([_divided(row, majority) for row in judge.rows], dtype=bool)
-        left = int((divided & np.isnan(human)).sum())
-        found.append(Paired(judge, human, tuple(selected), drawn, int(divided.sum()) - left, left))
+        found.append(Paired(judge, human, tuple(selected), drawn))
     return tuple(found)
 
 
@@ -490,7 +448,3 @@ def _mean_of(given: Sequence[Label], row: Outcome, judge: Outcomes) -> float | N
     scores = [values.get(str(each.value)) for each in given]
     known = [score for score in scores if score is not None]
     return sum(known) / len(known) if len(known) == len(scores) else None
-
-
-def _divided(row: Outcome, majority: Mapping[QuestionName, object]) -> bool:
-    return any(name in majority and majority[name] is None for name in row.questions)

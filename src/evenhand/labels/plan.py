@@ -20,7 +20,7 @@ from scipy import optimize, stats
 from scipy.special import ndtri
 
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
+from evenhand.labels.people import Paired, paired, read_gold
 from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.options import PlanOptions, takes
 from evenhand.results.measures import Kind, format_value
@@ -114,7 +114,7 @@ def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     """Return the assumptions from a pilot."""
     for name in asked.model_fields_set.intersection(OF_A_PILOT):
         raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot shows it: leave it out")
-    labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
+    labels = read_gold(results, gold, required=False)
     pairs = [each for each in paired(results, labels) if each.judge.part_of is None]
     criteria = list(dict.fromkeys(each.judge.criterion for each in pairs))
     if len(criteria) > 1:

@@ -33,21 +33,20 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping, number_of
+from evenhand.data.plain import context_mapping
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
-from evenhand.numbers import Missing, format_number, format_percent
+from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.results.made_by import LIMITS
 from evenhand.results.measures import QuestionName, UnscoredCounts, scores_of
 from evenhand.results.notes import Spending
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, line_of
-from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.unitxt import criteria_artifacts
 from evenhand.unitxt.bases import (
     Artifact,
@@ -77,8 +76,8 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-Gold = tuple[Mapping[str, Any], ...]
-"""The labels of an instance, one row each, as :func:`~evenhand.labels.people.read_gold` reads them."""
+Gold = Union[Mapping[str, Any], None]
+"""The label of an instance, as :func:`~evenhand.labels.people.read_gold` reads it; None without one."""
 
 
 DOCUMENTS: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
@@ -326,16 +325,10 @@ def warn_of_unscored(
     """
     if leading is not None:
         logger.warning(
-            "The score %r is that of the scored votes: %s (%s of %s affected). Had all votes been scored, it would lie "
-            "between %s and %s (%s_0 and %s_1). It need not be this one, since unscored votes are not a random sample.",
-            name,
-            counts,
-            format_percent(leading.share),
-            leading.unit,
-            format_number(leading.low),
-            format_number(leading.high),
-            bounds,
-            bounds,
+            "The score %r is that of the scored votes: %s (%s of %s affected). Had all been scored, it would lie "
+            "between %s and %s (%s_0 and %s_1).",
+            *(name, counts, format_percent(leading.share), leading.unit),
+            *(format_number(leading.low), format_number(leading.high), bounds, bounds),
         )
 
 
@@ -354,12 +347,8 @@ def score_name_of(names: Iterable[str], default: str) -> str:
 
 NO_INSTANCES = "there are no instances to score: the data set is empty"
 NO_ENGINE = (
-    "the metric has no inference_engine, and a judge has no default. Give one in four ways: the name of "
-    "a model, as in inference_engine=openai/gpt-4.1-mini, or the address of a server, as in "
-    "inference_engine=http://localhost:8000/v1 with model=…; a catalog id, as in "
-    "metrics.evenhand.direct[inference_engine=engines.evenhand.litellm[model=openai/gpt-4.1-mini]]; an engine object, "
-    "as in DirectJudge(inference_engine=OpenAICompatibleEngine(base_url='http://localhost:8000/v1', model='…')); or, "
-    "offline and without a model, engines.evenhand.baseline"
+    "the metric has no inference_engine, and a judge has no default: give the name of a model (openai/gpt-4.1-mini), "
+    "the address of a server with model=…, a catalog id (engines.evenhand.baseline) or an engine object"
 )
 
 
@@ -392,7 +381,7 @@ class JudgedInstance:
     panel: Sequence[JudgeEngine] = ()
     criteria_json: Union[str, None] = None
     groups: Mapping[str, Union[str, None]] = field(default_factory=dict)
-    gold: Gold = ()
+    gold: Gold = None
     score_name: str = ""
     place: int = 0
     spent: Union[Spending, None] = None
@@ -731,7 +720,7 @@ class JudgeMetric(RunFields):
                 if caution is not None:  # Python's filter shows it once, although a recipe with groups copies metrics
                     warnings.warn(caution, MarkedDataWarning, stacklevel=2)
         labels = options_of_labels(self)
-        gold = [()] * len(rows) if labels is None else labels_of(rows, labels)
+        gold = [None] * len(rows) if labels is None else labels_of(rows, labels)
         planned = self._name(
             [
                 JudgedInstance(
@@ -848,41 +837,24 @@ def options_of_labels(metric: Any) -> Union[GoldOptions, None]:
         InvalidInputError: If the design is missing, or is given without labels.
     """
     options = GoldOptions(**{name: getattr(metric, name) for name in GoldOptions.model_fields})
-    if options.gold_field is None:
-        for name in ("gold_design", "gold_probability_field"):
-            if (given := getattr(options, name)) is not None:
-                raise InvalidInputError(f"{name} is {given!r}, and gold_field, the field with the labels, is not given")
-        return None
-    if options.gold_design is None:
+    if (options.gold_field is None) != (options.gold_design is None):
         meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
         raise InvalidInputError(
-            f"gold_field is {options.gold_field!r}, and gold_design is not given: how the labelled instances were "
-            f"chosen cannot be seen in the labels. {meant}"
+            f"gold_field is {options.gold_field!r} and gold_design is {options.gold_design!r}: give both, the field "
+            f"with the labels and how the labelled instances were chosen, which cannot be seen in the labels. {meant}"
         )
-    return options
+    return options if options.gold_field else None
 
 
 def labels_of(rows: Sequence[Mapping[str, Any]], options: GoldOptions) -> list[Gold]:
-    """Read the labels of each row of task data.
-
-    Raises:
-        InvalidInputError: If a labelled row has no probability although a field for it is named.
-    """
+    """Read the label of each row of task data."""
     found: list[Gold] = []
     for instance, row in enumerate(rows):
-        given = field_of(row, str(options.gold_field), instance, "gold_field")
-        about: dict[str, Any] = {"instance": instance}
-        if given is None or is_abstention(given):
-            found.append(())
-            continue
-        if (chance := options.gold_probability_field) is not None:
-            about["probability"] = field_of(row, chance, instance, "gold_probability_field")
-            if number_of(about["probability"]) is None:
-                raise InvalidInputError(
-                    f"the field {chance!r} of instance {instance}, which is labelled, is {about['probability']!r}; "
-                    "give the probability with which it was drawn"
-                )
-        found.append(({**about, "label": given},))
+        given, chance = field_of(row, str(options.gold_field), instance, "gold_field"), options.gold_probability_field
+        label = {"instance": instance, "label": given}
+        if chance is not None:
+            label["probability"] = field_of(row, chance, instance, "gold_probability_field")
+        found.append(None if given is None or is_abstention(given) else label)
     return found
 
 
@@ -964,34 +936,23 @@ def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed:
     for cell in results.cells():
         name = results.question_name(cell)
         asked.setdefault(name[0], []).append(name)
-    given = [row for own in gold for row in own if row["instance"] in asked]
-    rows = [label for row in given for label in _rows(row, asked[row["instance"]], results.labelled_by)]
+    rows = [
+        label for row in gold if row and row["instance"] in asked for label in _labels(row, asked, results.labelled_by)
+    ]
     return correct(results, rows, design=options.gold_design, seed=seed, label_field="label")
 
 
-def _rows(label: Mapping[str, Any], asked: Sequence[QuestionName], parts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield one label per row: a mapping or list is of several people about one question, or of one about several.
+def _labels(
+    row: Mapping[str, Any], asked: Mapping[int, Sequence[QuestionName]], parts: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return one label per row: a mapping is of several people about one question, or of one about several.
 
     Args:
-        label: The instance, the content of its field, and the probability, if there is one.
-        asked: The questions about the instance.
+        row: The instance, the content of its field, and the probability, if there is one.
+        asked: The questions about each instance.
         parts: The columns that distinguish them.
     """
-    given, several = label["label"], len(asked) > 1
-    if isinstance(given, (list, tuple)) and given and all(isinstance(each, Mapping) for each in given):
-        yield from ({**label, "label": None, **each} for each in given)
-    elif isinstance(given, Mapping):
-        column = parts[-1] if several else "annotator"
-        yield from ({**label, column: str(part), "label": each} for part, each in given.items())
-    elif isinstance(given, (list, tuple)) and several:
-        if len(given) != len(asked):
-            raise InvalidInputError(
-                f"instance {label['instance']} has {len(given)} labels, and was asked {len(asked)} questions: give one "
-                f"for each, or a mapping {parts[-1]} -> label"
-            )
-        for name, each in zip(asked, given, strict=True):
-            yield {**label, **dict(zip(parts, name[1:], strict=True)), "label": each}
-    elif isinstance(given, (list, tuple)):
-        yield from ({**label, "annotator": str(place), "label": each} for place, each in enumerate(given))
-    else:
-        yield dict(label)
+    given, column = row["label"], parts[-1] if len(asked[row["instance"]]) > 1 else "annotator"
+    if not isinstance(given, Mapping):
+        return [row]
+    return [{**row, column: str(name), "label": each} for name, each in given.items()]

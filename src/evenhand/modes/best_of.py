@@ -22,13 +22,13 @@ from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, UnscoredBounds
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import measure, or_missing
 from evenhand.scoring import VoteMeasures, bounded_mean, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 CHOICE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(

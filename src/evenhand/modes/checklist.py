@@ -28,12 +28,13 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
-from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import (
     Missing,
+    UnscoredBounds,
     format_count,
     format_interval,
     format_level,
@@ -42,8 +43,7 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.options import ChecklistMetric as Metric
-from evenhand.options import ChecklistOptions, CheckMode, RunOptions
-from evenhand.prompts import is_prompt_name
+from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
@@ -76,7 +76,7 @@ from evenhand.scoring import (
 )
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.paired_differences import PairedDifference
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
@@ -234,14 +234,6 @@ def item_record(result: ItemResult) -> dict[str, Any]:
 OWN_OPTIONS: Final = tuple(name for name in ChecklistOptions.model_fields if name not in RunOptions.model_fields)
 """The options of a checklist that are not those of any run."""
 
-_PROMPTS: Final[Mapping[tuple[CheckMode, bool], str]] = {
-    ("batch", False): "checklist_sheet",
-    ("batch", True): "checklist_sheet",
-    ("item", False): "checklist_item",
-    ("item", True): "checklist_item_reasoned",
-}
-"""Mode and whether reasons are asked for -> our prompt."""
-
 
 @dataclass(frozen=True)
 class ChecklistMode(Mode[ChecklistResult]):
@@ -262,24 +254,15 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     @cached_property
     def flow(self) -> Flow:
-        """How a judge is asked: as the mode of the checklist and its reasons say.
-
-        Raises:
-            InvalidPromptError: If the prompt is that of another way to ask.
-        """
-        mode, reasoning, prompt = self.options.mode, self.options.capture_reasoning, self.options.prompt
-        ours = _PROMPTS[mode, reasoning]
-        if prompt is not None and is_prompt_name(prompt) and prompt != ours:
-            raise InvalidPromptError(
-                f"prompt is {prompt!r}; with mode={mode!r} and capture_reasoning={reasoning!r} the prompt is {ours!r}, "
-                "or the text of one of your own"
-            )
+        """How a judge is asked: as the mode of the checklist and its reasons say."""
+        in_one_call, reasoning = self.options.mode == "batch", self.options.capture_reasoning
+        ours = "checklist_sheet" if in_one_call else "checklist_item_reasoned" if reasoning else "checklist_item"
         return Flow.of(
             self.options,
-            flow="one_step" if mode == "item" and reasoning else "verdict_only",
+            flow="one_step" if reasoning and not in_one_call else "verdict_only",
             reasoning=reasoning,
             logprobs=TOP_LOGPROBS if self.asks_logprobs else 0,
-            prompt=prompt or ours,
+            prompt=self.options.prompt or ours,
         )
 
     @property

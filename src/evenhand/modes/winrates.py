@@ -6,7 +6,6 @@ ranks, and how far the judging can be trusted; :class:`WinrateAnalysis` is the r
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -40,6 +39,7 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import (
     MISSING,
     Missing,
+    UnscoredBounds,
     format_bounds,
     format_count,
     format_interval,
@@ -81,7 +81,6 @@ from evenhand.statistics.intervals import (
     ConfidenceSequence,
     IntervalLevel,
     Level,
-    UnscoredBounds,
     bounds_between,
     cluster_sums,
     hedged,
@@ -92,9 +91,6 @@ from evenhand.statistics.paired_differences import PairComparison, holm
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST
 from evenhand.votes import Vote
-
-logger = logging.getLogger(__name__)
-
 
 FIRST_BLOCK = 16
 GROWTH = 20
@@ -128,11 +124,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     stop: Literal["decided"] | None = None
 
     def __post_init__(self) -> None:
-        if self.stop and self.options.interval != "anytime":
-            raise InvalidInputError(
-                f"stop={self.stop!r} makes the size of the sample depend on the results, and interval is "
-                f"{self.options.interval!r}: give interval='anytime'"
-            )
         if self.stop and self.design.kind == "swiss":
             raise InvalidInputError(
                 f"stop={self.stop!r} does not go with design={str(self.design)!r}, which pairs by results; accepted "
@@ -279,13 +270,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             undecided -= {pair for pair in undecided if names[pair] in looked and looked[names[pair]].decided}
             if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
                 left = []
-            progress = (
-                f"{format_count(asked)} of {format_count(len(drawn), 'prompt')} asked, "
-                f"{format_count(len(names) - len(undecided))} of {format_count(len(names), 'pair')} decided"
-            )
-            logger.info("%s", progress)
             if self.options.progress:
-                tell(progress)
+                decided = f"{format_count(len(names) - len(undecided))} of {format_count(len(names), 'pair')} decided"
+                tell(f"{format_count(asked)} of {format_count(len(drawn), 'prompt')} asked, {decided}")
 
     def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
         (first, one), (second, other) = (list(about.texts.items())[side] for side in pair)
@@ -712,15 +699,6 @@ class WinrateAnalysis(Analysis):
                 found.append(replace(_side(first, f"against {second}", own), part_of=name))
         return tuple(each for each in found if each.rows)
 
-    @property
-    def outcome_notes(self) -> tuple[str, ...]:
-        """The note for tables that weigh wins: single contests do not."""
-        note = (
-            "Every contest counts once here, at any grade (reduction='win_rate'); the table of winrates weighs a "
-            f"win by its grade (reduction={self.reduction!r})."
-        )
-        return () if self.reduction == "win_rate" else (note,)
-
     def reported(self) -> Iterator[Reported]:
         """Return the measures of each system, best first; of each two against each other; of all contests."""
         for system in self.ranked:
@@ -831,10 +809,7 @@ class WinrateAnalysis(Analysis):
         systems = _systems_table(self)
         if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
             return systems, _matrix_table(self), _pairs_table(self)
-        note = (
-            "The matrix and the pairs are tables of their own: to_terminal('matrix') and to_terminal('pairs') write "
-            "them, as to_markdown, to_html, to_latex and to_csv do."
-        )
+        note = "The matrix and the pairs are tables of their own: tables('matrix') and tables('pairs')."
         return (replace(systems, notes=(*systems.notes, note)),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
@@ -1094,9 +1069,4 @@ def _order_note(table: WinrateAnalysis) -> str:
     if position.p_value is not None:
         note += f"; of {format_count(position.n_inconsistent)} such changes of one judge the first place gains from "
         note += f"{format_share(position.first_shown_share)} ({state_p_value(position.p_value)})"
-    if table.parameters["on_position_bias"] == "first":
-        note += (
-            ". Winrates, and ranks and tests of them, take the first order alone (on_position_bias='first'); "
-            "strengths, and ranks and tests of them, come from the votes in all orders, less what the position does"
-        )
     return note + "."

@@ -208,11 +208,6 @@ class Analysis:
             "result of judge, winrates, checklist, aggregate_votes or run_mode"
         )
 
-    @property
-    def outcome_notes(self) -> tuple[str, ...]:
-        """Notes on how the scores of single questions differ from those of the printed tables."""
-        return ()
-
     def reported(self) -> Iterator[Reported]:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""
         return iter(())
@@ -266,7 +261,7 @@ class Analysis:
                 selected=verdict.selected_label,
                 score=verdict.aggregated_value,
                 verdict=verdict,
-                gold=cell.about.get("gold") or cell.about.get("reference"),
+                gold=cell.about.get("gold"),
             )
 
     def text_tables(self) -> tuple[TextTable, ...]:

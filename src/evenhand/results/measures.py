@@ -24,8 +24,8 @@ from evenhand.criteria import Criterion
 from evenhand.numbers import (
     MISSING,
     HasLimits,
-    LeadingBounds,
     Missing,
+    UnscoredBounds,
     format_cost,
     format_count,
     format_interval,
@@ -40,7 +40,6 @@ from evenhand.numbers import (
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.votes import Usage, Verdict
 
 Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
@@ -77,7 +76,7 @@ class Measure:
     kind: Kind = "number"
     n: int | None = None
     unscored: UnscoredCounts | None = None
-    bounds: LeadingBounds | None = None
+    bounds: UnscoredBounds | None = None
     p_value: float | None = None
     always: bool = False
 

@@ -27,8 +27,8 @@ from scipy import optimize, stats
 from scipy.sparse import csc_array
 from scipy.special import expit, logit, logsumexp
 
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.options import INTERVALS
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import UnscoredBounds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -206,8 +206,6 @@ class IntervalLevel:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        if self.method not in INTERVALS:
-            raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, INTERVALS)}")
 
     @classmethod
     def of(cls, level: Level) -> Self:
@@ -649,32 +647,6 @@ GREATEST_BIAS = 0.2
 """The share of an interval's half-width by which unscored votes may move the score, at the worst."""
 
 TOLERANCE = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class UnscoredBounds:
-    """The bounds of a score with too many unscored votes for its mean to lead.
-
-    Attributes:
-        low: The score of these rows if every unscored vote had been the lowest.
-        high: The same with the highest. Had every vote been scored, the score would lie between the two.
-        interval_low: The lower limit of the interval of ``low``.
-        interval_high: The upper limit of the interval of ``high``.
-        share: The share of the rows, among those to which the question applies, that have an unscored vote.
-        unit: What ``share`` is a share of: rows, contests, items or verdicts.
-    """
-
-    low: float
-    high: float
-    interval_low: float
-    interval_high: float
-    share: float
-    unit: str = "rows"
-
-    def subtracted_from(self, total: float) -> UnscoredBounds:
-        """Return the bounds of ``total - x``; the sides are swapped."""
-        ends = (total - self.high, total - self.low, total - self.interval_high, total - self.interval_low)
-        return UnscoredBounds(*ends, self.share, self.unit)
 
 
 def unscored_bounds(

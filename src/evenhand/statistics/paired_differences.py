@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from evenhand.numbers import UnscoredBounds
 from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import (
     FloatArray,
@@ -19,7 +20,6 @@ from evenhand.statistics.intervals import (
     Interval,
     IntervalLevel,
     Level,
-    UnscoredBounds,
     bets_on,
     cluster_sums,
     mean_leads,

@@ -329,8 +329,7 @@ def indistinguishable_groups(
     compact letter display, and every system stands in at least one.
 
     Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, Journal of
-    Computational and Graphical Statistics 13 (2004); the sets are found by Bron and Kerbosch, Communications of the
-    ACM 16 (1973).
+    Computational and Graphical Statistics 13 (2004), whose insert-and-absorb algorithm this is.
 
     Args:
         comparisons: Of ``compare_pairs``.
@@ -341,25 +340,13 @@ def indistinguishable_groups(
     >>> indistinguishable_groups(compare_pairs(contests), ["a", "b"])  # p = 2 / 2^9
     (('a',), ('b',))
     """
-    place = {system: position for position, system in enumerate(systems)}
-    alike: dict[int, set[int]] = {position: set() for position in place.values()}
+    groups = {frozenset(systems)}
     for pair in comparisons:
-        if pair.difference_test is None or pair.difference_test.adjusted_p_value >= 1 - level:
-            alike[place[pair.first]].add(place[pair.second])
-            alike[place[pair.second]].add(place[pair.first])
-    cliques = sorted(sorted(clique) for clique in _maximal_cliques(alike, set(), set(alike), set()))
-    return tuple(tuple(systems[position] for position in clique) for clique in cliques)
-
-
-def _maximal_cliques(
-    alike: dict[int, set[int]], chosen: set[int], candidates: set[int], excluded: set[int]
-) -> list[set[int]]:
-    if not candidates and not excluded:
-        return [chosen]
-    pivot = max(candidates | excluded, key=lambda node: len(alike[node] & candidates))
-    found: list[set[int]] = []
-    for node in sorted(candidates - alike[pivot]):
-        found += _maximal_cliques(alike, chosen | {node}, candidates & alike[node], excluded & alike[node])
-        candidates = candidates - {node}
-        excluded = excluded | {node}
-    return found
+        if pair.difference_test is not None and pair.difference_test.adjusted_p_value < 1 - level:
+            for group in [each for each in groups if {pair.first, pair.second} <= each]:
+                groups.remove(group)
+                parts = (group - {pair.first}, group - {pair.second})
+                groups |= {part for part in parts if not any(part <= other for other in groups)}
+    place = {system: position for position, system in enumerate(systems)}
+    listed = sorted(sorted(place[system] for system in group) for group in groups)
+    return tuple(tuple(systems[position] for position in group) for group in listed)
