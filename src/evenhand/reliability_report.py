@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
-from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.fields import check_label_columns
 from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
@@ -51,7 +51,7 @@ from evenhand.row_runs import assess, compare_systems
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.version import __version__
-from evenhand.votes import Vote, is_missing
+from evenhand.votes import Vote
 
 KIND = "reliability"
 LAYOUT: Final = 5
@@ -222,12 +222,6 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         estimate = RunEstimate.total(asked)
         if options.dry_run:
             return estimate
-    lengths = {
-        (number, field): len(text_of(response))
-        for number, row in enumerate(rows if assessed else ())
-        for field in fields
-        if not is_missing(response := field_of(row, field, number, "response_fields"))
-    }
     questions: list[Questions] = []
     cast: list[Vote] = []
     for function, arguments in runs:
@@ -235,7 +229,7 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         limits = {"max_calls": left.max_calls, "max_cost": left.max_cost}
         table = function(rows, arguments.model_copy(update=limits))
         cast += [vote for cell in table.cells() for vote in cell.votes]
-        questions += questions_of(table, rules, lengths)
+        questions += questions_of(table, rules)
     spent = Spending.of(cast, dict(options))
     parameters |= {} if spent is None else {"spending": asdict(spent)}
     return _reported(questions, parameters, options)
@@ -277,11 +271,6 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
     if criterion is None and not pairs:
         criterion = YES_OR_NO
     gold = {} if criterion is None else _gold_columns(options.gold_fields, [criterion])
-    lengths = {
-        (instance, system): len(text_of(response))
-        for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True)
-        if not is_missing(response := row.get("response"))
-    }
     if criterion is not None and criterion.scale != "pairwise":
         run = read.run_options(options, check_positional_bias=read.swapped() is not None)
         VoteRules.from_parameters(dict(run)).check(criterion.scale)
@@ -296,7 +285,7 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         table = compare_systems(data, WinratesArguments(**how))
         run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
     rules = VoteRules.from_parameters(dict(run))
-    (questions,) = questions_of(table, rules, lengths) or [Questions(table.criterion, rules, ())]
+    (questions,) = questions_of(table, rules) or [Questions(table.criterion, rules, ())]
     parameters = {
         **read.parameters(run),
         "criteria": [questions.criterion.model_dump(mode="json")],
