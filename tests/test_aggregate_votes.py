@@ -37,7 +37,7 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
     assert [(each.instance, each.system) for each in table] == [(0, "alder"), (0, "birch"), (1, "alder"), (1, "birch")]
     # the draws Good and Fair are snapped to the worse, Fair: (0.5 + 0.75) / 2
     assert [verdict.aggregated_value for verdict in table.verdicts] == [0.625, 0.125, 0.5, 0.625]
-    assert [each.reference for each in table] == ["Good", "Bad", "Fair", "Good"]
+    assert [each.gold for each in table] == ["Good", "Bad", "Fair", "Good"]
     assert (table.ids, table.parameters["n"], table.parameters["votes"]) == (["p", "q"], 2, ["gpt", "llama"])
     alder = table.summaries["alder"]
     assert (alder.scores.score.estimate, alder.comparison.accuracy.estimate) == ((0.625 + 0.5) / 2, 1 / 2)
@@ -47,9 +47,9 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
         "clear of alder: mean of gpt, llama",
         "clear of birch: mean of gpt, llama",
     ]
-    assert table["1/birch"].verdict == table.filter(system="birch", instance=1).verdicts[0]
+    assert table["1/birch"].views[0].verdict == table.filter(system="birch", instance=1).verdicts[0]
     again = aggregate_votes(
-        table.to_rows(), "llama", LEVELS, gold_fields="reference", systems_field="system", id_field="instance"
+        table.to_rows(), "llama", LEVELS, gold_fields="gold", systems_field="system", id_field="instance"
     )
     assert again.summaries["birch"].comparison.num_compared == 2
     with pytest.raises(InvalidInputError, match=r"rows 0 and 1 both hold the vote of 'gpt' on 'p'"):
@@ -123,10 +123,10 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     assert "2 of 5 votes unscored (2 rows affected), 2 verdicts unscored: 1 empty, 1 no_match." in text
     rows = table.to_rows()
     read = {"reply": "Fair", "reply_match": "line", "reply_unscored_reason": None}
-    assert rows[1] == {"instance": 1, "reference": "Good", "cluster": "a", **read}
-    again = aggregate_votes(rows, "reply", QUALITY, gold_fields="reference", cluster_field="cluster")
+    assert rows[1] == {"instance": 1, "gold": "Good", "cluster": "a", **read}
+    again = aggregate_votes(rows, "reply", QUALITY, gold_fields="gold", cluster_field="cluster")
     assert again.summary.comparison == table.summary.comparison
-    assert agreement(rows, "reply", QUALITY, gold_fields="reference").pair("reply", "reference").num_compared == 3
+    assert agreement(rows, "reply", QUALITY, gold_fields="gold").pair("reply", "gold").num_compared == 3
     table.save(tmp_path / "read.parquet")
     assert evenhand.open(tmp_path / "read.parquet") == table
 

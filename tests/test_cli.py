@@ -147,7 +147,7 @@ def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
     assert [each["selected_option"] for each in evenhand.open(out).records()] == ["Good", "Good", "Poor"]
     lines, weighted = tmp_path / "verdicts.jsonl", ["--rule", "weighted_mean", "--weights", "2", "1", "1"]
     assert main(["aggregate-votes", votes, *judges, *weighted, "--out", str(lines)]) == 0
-    values = [json.loads(line)["aggregated_value"] for line in lines.read_text(encoding="utf-8").splitlines()]
+    values = [json.loads(line)["score"] for line in lines.read_text(encoding="utf-8").splitlines()]
     assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
     assert main(["read-replies", votes, "--replies", "gpt", "llama", "--criteria", levels, "--out", str(out)]) == 0
     assert len(evenhand.open(out)) == 3
@@ -233,7 +233,7 @@ def test_nothing_that_was_given_is_overwritten(spelling, rows, tmp_path, capsys)
     given = ["--criteria", str(criterion), "--journal", str(journal), *BASELINE, *SHOWN]
     assert main(["judge", rows, *given, "--out", str(out)]) == 2
     shown = capsys.readouterr()
-    assert ("which is a folder" if spelling == "folder" else "the same file as the input") in shown.err
+    assert ("not a file that may be written" if spelling == "folder" else "the same file as the input") in shown.err
     assert (shown.out, Path(rows).read_text(encoding="utf-8")) == ("", before)
 
 

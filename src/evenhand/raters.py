@@ -85,7 +85,8 @@ def verdicts_of_votes(
         **parameters,
         "weights": weights,
     }
-    header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
+    systems = list(dict.fromkeys(cell.about["system"] for cell in cells))
+    header = {"systems": systems, "criteria": [criterion], "notes": list(notes), "parameters": parameters}
     return Results.of_cells(VoteAnalysis, header, cells)
 
 
@@ -196,7 +197,6 @@ def alternative_annotator_test(
     criteria: object = None,
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
-    scoring: Literal["auto", "exact", "rmse"] = "auto",
     alpha: float = 0.05,
     annotator_field: str | None = None,
     label_field: str | None = None,
@@ -218,11 +218,10 @@ def alternative_annotator_test(
         annotators: The columns with what people said, one per annotator; for a result their labels, with a column
             ``annotator``: a file, rows, or what ``read_labels`` returns.
         criteria: The criterion of the options chosen, for columns; without it the options are the labels that occur.
+            Two labels are near by their numbers where options have values or an order; else they are the same or not.
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
-        scoring: How near two labels are: ``exact`` (the same or not) or ``rmse`` (by their numbers). By default
-            ``rmse`` where options have values or an order, else ``exact``.
         alpha: The false discovery rate over the annotators.
         annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
@@ -242,8 +241,6 @@ def alternative_annotator_test(
     """
     drawn = IntervalOptions(**options)
     given = check_epsilon(epsilon)
-    if scoring not in ("auto", "exact", "rmse"):
-        raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact' or 'rmse'")
     if annotators is None:
         raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
     if isinstance(data, Results):
@@ -262,7 +259,7 @@ def alternative_annotator_test(
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
         reader = _reader_of(criteria, (*judges, *people), as_index=as_index)
         joint = labels_in_columns(judges, people, reader, () if clusters[0] is None else clusters)
-    return stand_in_test(joint, scoring, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
+    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

@@ -697,11 +697,10 @@ def read_assessments(
 
     right = read.gold(gold, keys, label_of)
     clusters, place = read.clusters(cluster_field, gold), {name: n for n, name in enumerate(dict.fromkeys(systems))}
-    named = read.column("systems_field") is not None
     cells = []
     for key in sorted(dict.fromkeys(keys), key=lambda key: (key[0], place[key[1]])):
-        about = {"instance": key[0], **({"system": key[1]} if named else {})}
-        about |= {"reference": right.get(key), "cluster": clusters[key[0]]}
+        about = {"instance": key[0], "system": key[1], "criterion": reader.criterion.name}
+        about |= {"gold": right.get(key), "cluster": clusters[key[0]]}
         cells.append(Cell(about, tuple(cast.get(key, ()))))
     return cells
 

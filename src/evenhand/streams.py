@@ -20,7 +20,7 @@ from hashlib import blake2b
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import pyarrow
 import pyarrow.compute
@@ -96,15 +96,12 @@ class FunctionCall:
         changes = {"model": None, "dry_run": False, "engine": judges, **changes}
         return self.function(rows, self.options.model_copy(update=changes))
 
-    def estimate(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
-        """Estimate what judging some of the rows takes."""
-        return cast("RunEstimate", self.run(rows, judges, dry_run=True, **changes))
-
     def unasked(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine]) -> Results:
         """Return a result of some rows without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results", self.run(rows, judges, offline=True, journal=None, progress=False))
+            result: Results = self.run(rows, judges, offline=True, journal=None, progress=False)
+        return result
 
     def check(self) -> None:
         """Check that the job can be done block by block.
@@ -234,32 +231,27 @@ def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit
 
 def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool) -> Iterator[_Unit]:
     single = (_unit(row, batch, place, id_field) for batch in batches for place, row in enumerate(batch))
-    if id_field is None:
-        yield from single
-        return
-    known: set[bytes] = set()
-    for name, own in groupby(single, key=attrgetter("id")) if together else ((each.id, (each,)) for each in single):
+    known: set[str] = set()
+    for _, own in groupby(single, key=attrgetter("id" if together and id_field is not None else "name")):
         units = list(own)
-        digest = blake2b(name.encode(), digest_size=12).digest()
-        if digest in known:
+        name, row_id = units[0].name, units[0].id
+        if id_field is not None and row_id in known:
             more = "; rows of one prompt must follow one another: sort them by it" if together else ""
             raise InvalidInputError(
-                f"{units[0].name} has the id {name!r} in {id_field!r}, which id_field names, and an earlier row has it "
-                f"too: every row needs an id of its own{more}"
+                f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it too: "
+                f"every row needs an id of its own{more}"
             )
-        known.add(digest)
-        text, rows = "".join(unit.text for unit in units), tuple(unit.rows[0] for unit in units)
-        yield units[0]._replace(text=text, rows=rows)
+        known.add(row_id)
+        yield _Unit(name, row_id, "".join(unit.text for unit in units), tuple(unit.rows[0] for unit in units))
 
 
 def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
     try:
-        name = "" if id_field is None else name_in(row, place, id_field, "id_field")
+        row_id = "" if id_field is None else name_in(row, place, id_field, "id_field")
     except InvalidInputError as error:
         raise InvalidInputError(f"{batch.name(place)}: {error}") from error
     cells = {str(column): row[column] for column in sorted(row, key=str)}
-    text = json.dumps(cells, default=_text_or_type, skipkeys=True)
-    return _Unit(batch.name(place), name, text, (row,))
+    return _Unit(batch.name(place), row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), (row,))
 
 
 def _text_or_type(value: object) -> str:
@@ -304,7 +296,7 @@ class Stream:
         numbers, judges, batches = part_numbers(folder), job.judges(), iter(batches)
         read = list(islice(batches, 1))
         first = next(read_blocks(read, job, _FIRST_ROWS)).rows
-        votes = job.estimate(first, judges, journal=None).votes
+        votes: int = job.run(first, judges, dry_run=True, journal=None).votes
         if numbers:
             fresh = job.unasked(first, judges)
             now = json.loads(as_json({"evenhand": fresh.kind, **fresh.judged(), "parameters": fresh.parameters}))
@@ -341,12 +333,9 @@ class Stream:
             else:
                 count(held)
         if more := [number for number in numbers if number > last]:
-            lacking = (
-                "the data do not have" if self.limit is None else f"are not among the first {format_count(self.limit)}"
-            )
             warnings.warn(
-                f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that {lacking}, judged by an "
-                "earlier run: the result is of all that it holds",
+                f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that this run does not have, "
+                "judged by an earlier one: the result is of all that it holds",
                 StreamedRowsWarning,
                 stacklevel=2,
             )
@@ -381,7 +370,7 @@ def judge_stream(
     """
     stream = Stream.of(job, batches, limit)
     if job.options.dry_run:
-        return RunEstimate.total([job.estimate(block.rows, stream.judges) for block in stream.blocks()])
+        return RunEstimate.total([job.run(block.rows, stream.judges, dry_run=True) for block in stream.blocks()])
     known = min((each for each in (count, limit) if each is not None), default=0)
     with held_alone(stream.folder), _each_warning_once():
         if record is not None:
@@ -423,19 +412,19 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
             panel.count_votes(votes)
             panel.expect(max(0, panel.progress.total - votes))
 
-        def blocks() -> Iterator[Block]:
-            nonlocal failure
-            try:
-                yield from stream.blocks(count)
-            except InvalidInputError as error:  # what is under way is paid for, and written
-                failure = error
-
         def write_first() -> None:
             """Write parts in their order, so that rows after a bad one are in none."""
             block, judged = begun.popleft()
             block.write(judged.result(), stream.folder, record)
 
-        for block in blocks():
+        blocks = stream.blocks(count)
+        while True:
+            try:
+                block = next(blocks, None)
+            except InvalidInputError as error:  # what is under way is paid for, and written
+                failure, block = error, None
+            if block is None:
+                break
             if len(begun) == BLOCKS_AT_ONCE:
                 write_first()
             begun.append((block, pool.submit(block.judge, job, panel)))

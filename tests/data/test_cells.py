@@ -55,7 +55,7 @@ def test_a_place_is_asked_for_by_name():
     assert majority.selected_label == "Yes"
     rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
     table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold_fields="gold", as_index=True)
-    assert [each.reference for each in table] == ["Yes", "No"]
+    assert [each.gold for each in table] == ["Yes", "No"]
     assert "read as places of options: 0 = Yes, 1 = No" in str(table)
     (pair,) = evenhand.agreement(rows, "a", YES_FIRST, gold_fields="gold", as_index=True, resamples=9).pairs
     assert pair.accuracy.estimate == 1
@@ -135,7 +135,7 @@ def test_gold_votes_and_examples_are_read_alike():
     judged = evenhand.judge(rows, YES_FIRST, engine, gold_fields={"correct": "gold"}, progress=False, journal=None)
     assert [judgement.gold for judgement in judged.judgements] == EXPECTED
     table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold_fields="gold")
-    assert [each.reference for each in table] == EXPECTED
+    assert [each.gold for each in table] == EXPECTED
     aggregated = evenhand.aggregate_votes(rows, "gold", YES_FIRST)
     assert [verdict.selected_label for verdict in aggregated.verdicts] == EXPECTED
     pool = example_pool(rows, YES_FIRST, "gold")

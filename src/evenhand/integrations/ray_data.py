@@ -17,8 +17,6 @@ import logging
 import os
 import shutil
 import sqlite3
-import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,9 +36,8 @@ from evenhand.files import is_opened
 from evenhand.interrupts import heeding_termination
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel
-from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
+from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
-from evenhand.numbers import format_count
 from evenhand.results.results import Results
 from evenhand.results.run_record import write_run
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
@@ -49,7 +46,6 @@ from evenhand.votes import Completion
 BLOCKS_AT_ONCE: Final = 2
 """The number of blocks that a worker judges at the same time, so that no call waits for the end of a block."""
 _READ_CPUS: Final = 0.5
-_COUNTED: Final = ("rows", "votes", "unscored votes")
 _SHARED: Final = ("max_in_flight", "requests_per_minute", "tokens_per_minute")
 """The limits of an engine that workers share equally."""
 
@@ -133,7 +129,7 @@ def judge_on_ray(
         )
     if job.options.dry_run:
         return judge_stream(job, _batches(data, job.options.split), limit=limit)
-    with _cluster(address) as ray:
+    with _cluster(address, progress=job.options.progress) as ray:
         stream = Stream.of(job, _batches(data, job.options.split), limit)
         with opened_journal(stream.judges, job.options) as replies:
             journal = None if replies is None else replies.path.absolute()
@@ -186,19 +182,15 @@ class _Order:
     def shared_by(self, workers: int) -> _Order:
         """Return the order of one of several workers, with an equal share of the limits."""
         options = self.job.options
-        changes: dict[str, Any] = {"progress": False, "model": None, "batch": None}
-        if options.max_calls is not None:
-            changes["max_calls"] = options.max_calls // workers
-        if options.max_cost is not None:
-            changes["max_cost"] = options.max_cost / workers
         given, engines = as_list(options.engine), []
         for engine in map(engine_of, given if options.model is None else with_model(given, options.model)):
             limits = {name: limit for name in _SHARED if (limit := getattr(engine, name, None)) is not None}
             share = {name: max(1, limit // workers) for name, limit in limits.items()}
-            engines.append(engine.changed(**share) if share and isinstance(engine, Engine) else engine)
-        changes["engine"] = engines
-        job = replace(self.job, options=options.model_copy(update=changes))
-        return replace(self, job=job, data=None)
+            engines.append(engine.changed(**share) if isinstance(engine, Engine) else engine)
+        changes = {"engine": engines, "progress": False, "model": None, "batch": None}
+        changes["max_calls"] = options.max_calls and options.max_calls // workers
+        changes["max_cost"] = options.max_cost and options.max_cost / workers
+        return replace(self, job=replace(self.job, options=options.model_copy(update=changes)), data=None)
 
 
 class _WorkerJournal(Journal):
@@ -238,21 +230,16 @@ class _Worker:
         self._panel = OpenPanel(judges, options, journal, budget=budget, many=True)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Judge a block, and return what the driver reports: counts, or the kind and the text of an error."""
+        """Judge a block, and return the kind and the text of an error, which are empty if there was none."""
         (block,) = batch["block"]
-        found: dict[str, Any] = {**dict.fromkeys(_COUNTED, 0), "kind": "", "error": ""}
+        kind = text = ""
         try:
             if isinstance(block, str):  # why no further block was read
                 raise InvalidInputError(block)
-            result = block.judge(self._order.job, self._panel)
-            block.write(result, self._order.folder, self._order.record)
+            block.write(block.judge(self._order.job, self._panel), self._order.folder, self._order.record)
         except EvenhandError as error:
-            found |= {"kind": type(error).__name__, "error": str(error)}
-        else:
-            votes = [vote for cell in result.cells() for vote in cell.votes]
-            counts = (len(block.names), len(votes), sum(vote.unscored for vote in votes))
-            found |= dict(zip(_COUNTED, counts, strict=True))
-        return {name: [value] for name, value in found.items()}
+            kind, text = type(error).__name__, str(error)
+        return {"kind": [kind], "error": [text]}
 
 
 def _read_blocks(_: object, order: _Order) -> Iterator[dict[str, Any]]:
@@ -277,7 +264,7 @@ def _batches(data: Any, split: str | None) -> Iterator[RowBatch]:  # noqa: ANN40
 
 
 @contextmanager
-def _cluster(address: str | None) -> Iterator[Any]:
+def _cluster(address: str | None, *, progress: bool) -> Iterator[Any]:
     """Import Ray, and connect to a cluster: the one of this process, or that is named, or one on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # or a reader would start a cluster of its own
@@ -294,7 +281,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise DistributedRunError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from error
     context = ray.data.DataContext.get_current().copy()
-    context.enable_progress_bars = context.print_on_execution_start = False
+    context.enable_progress_bars, context.print_on_execution_start = progress, False
     context.target_max_block_size = 1  # a block of rows is one row of Ray's, which is handed on at once
     try:
         with ray.data.DataContext.current(context):
@@ -305,7 +292,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
 
 
 def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa: ANN401 - a module
-    """Judge all blocks, and report the progress.
+    """Judge all blocks.
 
     Raises:
         EvenhandError: The error of a worker that ended the run.
@@ -330,22 +317,13 @@ def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa
             num_cpus=min(1.0, max(0.0, cpus - 2 * _READ_CPUS) / workers),
         )
     )
-    tally, printed = Counter[str](), time.monotonic()
-
-    def describe() -> str:
-        return ", ".join(f"{format_count(tally[name])} {name}" for name in _COUNTED)
-
     try:
         for batch in blocks.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
             for found in batch.to_pylist():
                 if found["kind"]:
                     raise _error_of(found["kind"], found["error"], order.folder)
-                tally.update({name: found[name] for name in _COUNTED})
-            if order.job.options.progress and time.monotonic() - printed > SECONDS_BETWEEN_LINES:
-                printed = time.monotonic()
-                tell(f"judging: {describe()}")
     except (KeyboardInterrupt, Terminated):
-        tell(f"interrupted: {describe()}; run the same again, and only the rest is asked for")
+        tell("interrupted: run the same again, and only the rest is asked for")
         raise
     except ray.exceptions.RayError as error:
         raise _error_of("", str(error).strip().rpartition("\n")[2], order.folder) from None

@@ -225,7 +225,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         for calls in (lane.calls for lane in self._lanes if isinstance(lane.calls.fatal, UnreachableError)):
             arrived = sum(vote.asked and vote.unscored_reason != "engine_error" for vote in flat)
             raise ServerAwayError(
-                f"judge {calls.judge_id!r}: {calls.fatal}. {arrived} of {run.total} votes came, which this error holds; "
+                f"judge {calls.judge_id!r}: {calls.fatal}. {arrived} of {run.total} votes came; "
                 f"{self._how_to_resume()}",
                 votes=votes,
             )

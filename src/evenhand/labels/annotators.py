@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader, VoteColumn, read_column, set_aside
@@ -41,8 +41,6 @@ FEW: Final = (
     f"Not tested are annotators with fewer than {FEWEST_INSTANCES} instances, or clusters of them, that another "
     "annotator labelled too: label 50 to 100 instances, with three annotators each."
 )
-
-Scoring = Literal["exact", "rmse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class StandInTest(PrintedTables):
 
     Attributes:
         judges: One per judge and criterion.
-        parameters: ε, the false discovery rate, the level of intervals, and the measure of how near labels are.
+        parameters: ε, the false discovery rate, and the level and method of intervals.
     """
 
     judges: tuple[StandIn, ...]
@@ -184,36 +182,23 @@ def check_epsilon(epsilon: object) -> float:
 
 
 def stand_in_test(
-    tested: Sequence[JointLabels],
-    scoring: Literal["auto"] | Scoring,
-    *,
-    epsilon: float,
-    alpha: float,
-    level: float,
-    interval: str,
+    tested: Sequence[JointLabels], *, epsilon: float, alpha: float, level: float, interval: str
 ) -> StandInTest:
-    """Test every judge.
+    """Test every judge; labels are near by their numbers where options have an order, else the same or not.
 
     Raises:
-        InvalidInputError: An alpha that is not a share, or options without an order that are to be scored by their
-            distances.
+        InvalidInputError: An alpha that is not a share.
     """
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
-    judges, scorings = [], dict[str, None]()
+    judges = []
     for each in tested:
         scale = Scale.of(each.criterion)
-        rated = scoring != "exact" and (scale.ordinal or each.criterion.has_values)
-        if scoring == "rmse" and not rated:
-            raise InvalidInputError(
-                f"the options of {each.criterion.name!r} have no order: give scoring='exact', or criteria with values"
-            )
-        how: Scoring = "rmse" if rated else "exact"
-        scorings[how] = None
+        rated = scale.ordinal or each.criterion.has_values
         ratings = dict(zip(scale.labels, scale.ratings if rated else scale.labels, strict=True))
         judge, *people = ([ratings.get(label or "") for label in own] for own in (each.labels, *each.people.values()))
         over = IntervalLevel(level, each.clusters or None, interval)
-        alignments = leave_one_out_alignment(judge, people, how)
+        alignments = leave_one_out_alignment(judge, people, "rmse" if rated else "exact")
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
         passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
         if len(people) < FEWEST_ANNOTATORS:
@@ -231,8 +216,7 @@ def stand_in_test(
                 annotators=found.annotators,
             )
         )
-    parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval, "scoring": list(scorings)}
-    return StandInTest(tuple(judges), parameters)
+    return StandInTest(tuple(judges), {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval})
 
 
 def labels_in_columns(

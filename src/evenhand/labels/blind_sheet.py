@@ -22,7 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -110,17 +110,8 @@ class Card(NamedTuple):
     questions: tuple[AskedOfPeople, ...]
 
 
-class DrawnScore(BaseModel):
-    """The number of rows of a score, and the number drawn.
-
-    Attributes:
-        score: The system and the criterion, or the two systems.
-        rows: The rows that could be drawn.
-        drawn: The rows that were drawn.
-        without_response: The rows that could not be drawn, because they have no response.
-    """
-
-    model_config = ConfigDict(frozen=True)
+class DrawnScore(NamedTuple):
+    """The rows of a score: those that could be drawn, those drawn, and those left out because they have no response."""
 
     score: str
     rows: int
@@ -140,7 +131,6 @@ class Draw(BaseModel):
         labelled_by: The columns that distinguish the questions about a row.
         criteria: As people read them.
         questions: On the sheet.
-        scores: The number of rows of each.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -153,12 +143,6 @@ class Draw(BaseModel):
     labelled_by: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     questions: tuple[AskedOfPeople, ...]
-    scores: tuple[DrawnScore, ...]
-
-    @cached_property
-    def by_id(self) -> Mapping[str, AskedOfPeople]:
-        """Name on the sheet -> question."""
-        return {each.id: each for each in self.questions}
 
     def to_json(self) -> str:
         """Return the draw as JSON."""
@@ -192,11 +176,13 @@ class BlindSheet(PrintedTables):
         cards: The cards, in the order shown.
         draw: Not for those who label.
         title: The title of the page.
+        scores: The number of rows of each score, and the number drawn.
     """
 
     cards: tuple[Card, ...]
     draw: Draw
     title: str
+    scores: tuple[DrawnScore, ...]
 
     def __len__(self) -> int:
         return len(self.cards)
@@ -233,13 +219,13 @@ class BlindSheet(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the number of rows drawn of each score."""
         draw = self.draw
-        rows = [(each.score, format_count(each.rows), format_count(each.drawn)) for each in draw.scores]
+        rows = [(each.score, format_count(each.rows), format_count(each.drawn)) for each in self.scores]
         how = (
             f"{DESIGNS_OF_DRAWS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
             f"evenhand.correct takes the labels with design={draw.corrected_as!r}, which goes with them."
         )
         notes = [how]
-        if lacking := sum(each.without_response for each in draw.scores):
+        if lacking := sum(each.without_response for each in self.scores):
             notes.append(f"{format_count(lacking, 'row')} without a response cannot be labelled, and none was drawn.")
         size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
         headers = ("score", "rows", "drawn")
@@ -354,9 +340,7 @@ def to_label(
         for place in places:
             names = units[place][1].questions
             chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
-        scores.append(
-            DrawnScore(score=name, rows=len(units), drawn=len(places), without_response=len(rows) - len(units))
-        )
+        scores.append(DrawnScore(name, len(units), len(places), len(rows) - len(units)))
     cards, criteria = _cards(results, texts, chosen, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
@@ -369,10 +353,9 @@ def to_label(
         labelled_by=results.labelled_by,
         criteria=criteria,
         questions=questions,
-        scores=tuple(scores),
     )
     about = dict.fromkeys(each.criterion for each in whole)
-    return BlindSheet(cards, draw, "Labels: " + visible(", ".join(about)))
+    return BlindSheet(cards, draw, "Labels: " + visible(", ".join(about)), tuple(scores))
 
 
 class _Chosen(NamedTuple):
@@ -436,14 +419,12 @@ def _cards(
         for each in groups[place]:
             about = each.cell.about
             as_read, answers = _as_read(results.criterion_of(each.cell), compares=compares, swapped=swapped)
-            used = {other.criterion for other in asked}
-            at = next((at for at, other in enumerate(criteria) if other == as_read and at not in used), len(criteria))
-            criteria += [as_read] * (at == len(criteria))
+            criteria += [as_read] * (as_read not in criteria)
             asked.append(
                 AskedOfPeople(
-                    id=f"q{number}_{at + 1}",
+                    id=f"q{number}_{len(asked) + 1}",
                     card=number,
-                    criterion=at,
+                    criterion=criteria.index(as_read),
                     name=each.name,
                     probability=each.probability,
                     stratum=each.stratum,
@@ -522,22 +503,6 @@ def drawn_rows(strata: Sequence[Hashable], n: int, order: Iterable[int]) -> tupl
 
 
 # --- the labels that people gave -------------------------------------------------------------------------------------
-
-
-class Answer(NamedTuple):
-    """The answer of a file to one question.
-
-    Attributes:
-        question: Its name on the sheet.
-        annotator: Who; empty where the file does not say.
-        given: The label; nothing where there is none, :data:`CANNOT_TELL` for that.
-        draw: Of the sheet; None if the file does not say.
-    """
-
-    question: str
-    annotator: str
-    given: object
-    draw: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -635,14 +600,12 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
     named = [files] if isinstance(files, (str, Path)) else list(files)
     chosen: dict[str, dict[str, int | None]] = {}
     for path in named:
-        for answer, place in _checked(path, known):
-            own = chosen.setdefault(answer.annotator, {})
-            if answer.question in own and own[answer.question] != place:
+        for who, question, place in _answers(path, known):
+            if chosen.setdefault(who, {}).setdefault(question, place) != place:
                 raise InvalidInputError(
-                    f"{answer.annotator!r} gives two answers to the question {answer.question!r}, the second in "
-                    f"{str(path)!r}: keep one of them, or give people different names"
+                    f"{who!r} gives two answers to the question {question!r}, the second in {str(path)!r}: keep one "
+                    "of them, or give people different names"
                 )
-            own[answer.question] = place
     entries = tuple(
         Label(asked.name, asked.answers[known.criteria[asked.criterion].labels[place]], who, asked.probability)
         for who, own in chosen.items()
@@ -654,55 +617,47 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
             f"there is no label in {', '.join(repr(str(path)) for path in named)}: give files in which people answered"
         )
     unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
-    parameters = {name: getattr(known, name) for name in ("id", "design", "n", "seed")}
-    parameters["shown"] = {each.name: each.shown for each in known.questions}
-    return SheetLabels(entries, known.corrected_as, len(unsure), parameters, draw=known, chosen=chosen)
+    shown = {each.name: each.shown for each in known.questions}
+    return SheetLabels(entries, known.corrected_as, len(unsure), shown, draw=known, chosen=chosen)
 
 
-def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]]:
-    """Yield the answers of a file, without empty ones, with the place of the option chosen."""
-    where, stem = repr(str(path)), expanded(path).name.split(".")[0]
-    for answer in _answers(path):
-        if answer.draw is not None and answer.draw != draw.id:
-            raise InvalidInputError(
-                f"{where} is of the sheet {answer.draw!r}, and the draw is that of {draw.id!r}: give the draw that was "
-                "written with that sheet"
-            )
-        asked = draw.by_id.get(answer.question)
-        if asked is None:
-            raise InvalidInputError(
-                f"{where} has the question {answer.question!r}, which is not on the sheet {draw.id!r}. "
-                f"{did_you_mean(answer.question, draw.by_id)}"
-            )
-        criterion = draw.criteria[asked.criterion]
-        unsure = isinstance(answer.given, str) and fold_label(answer.given) == fold_label(CANNOT_TELL)
-        unsure = unsure and offers_cannot_tell(criterion)
-        labelled = f"{asked.id!r} in {where} has the label"
-        place = None if unsure else LabelReader(criterion).index_of(answer.given, labelled)
-        if unsure or place is not None:
-            yield answer._replace(annotator=answer.annotator or stem), place
-
-
-def _answers(path: str | Path) -> Iterator[Answer]:
-    """Read what a file says of each question.
+def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | None]]:
+    """Yield who answered what in a file: the question, and the place of the option, None for "I cannot tell".
 
     Raises:
-        InvalidInputError: If it is not a file of labels, or not a whole one.
+        InvalidInputError: If it is not a file of labels, or not one of this sheet.
     """
-    rows = _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_rows(path)
-    for row in rows:
-        who, draw = str(row.get("annotator") or ""), row.get("draw")
-        sheet = None if is_abstention(draw) else str(draw)
-        if row.get("evenhand") == "labels" and isinstance(row.get("answers"), Mapping):
-            for question, given in row["answers"].items():
-                yield Answer(question, who, CANNOT_TELL if given is None else given, sheet)
-        elif "question" in row:
-            yield Answer(str(row["question"]), who, row.get("label"), sheet)
+    where, stem = repr(str(path)), expanded(path).name.split(".")[0]
+    asked = {each.id: each for each in draw.questions}
+    for row in _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_rows(path):
+        given = row.get("answers") if row.get("evenhand") == "labels" else None
+        if given is None and "question" in row:
+            given = {str(row["question"]): row.get("label")}
+        elif isinstance(given, Mapping):
+            given = {question: CANNOT_TELL if label is None else label for question, label in given.items()}
         else:
             raise InvalidInputError(
-                f"{str(path)!r} has rows with {list(row)[:8]!r}, which are not answers to a sheet: give the file that "
+                f"{where} has rows with {list(row)[:8]!r}, which are not answers to a sheet: give the file that "
                 "the page saved, the filled CSV, or a table with the columns 'question' and 'label'"
             )
+        if not is_abstention(row.get("draw")) and str(row["draw"]) != draw.id:
+            raise InvalidInputError(
+                f"{where} is of the sheet {row['draw']!r}, and the draw is that of {draw.id!r}: give the draw that was "
+                "written with that sheet"
+            )
+        for question, label in given.items():
+            if question not in asked:
+                raise InvalidInputError(
+                    f"{where} has the question {question!r}, which is not on the sheet {draw.id!r}. "
+                    f"{did_you_mean(question, asked)}"
+                )
+            criterion = draw.criteria[asked[question].criterion]
+            unsure = isinstance(label, str) and fold_label(label) == fold_label(CANNOT_TELL)
+            unsure = unsure and offers_cannot_tell(criterion)
+            who = f"{question!r} in {where} has the label"
+            place = None if unsure else LabelReader(criterion).index_of(label, who)
+            if unsure or place is not None:
+                yield str(row.get("annotator") or "") or stem, question, place
 
 
 def _csv_rows(path: Path) -> Iterable[Row]:

@@ -454,12 +454,8 @@ def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -
         several = sum(len(given) > 1 for given in labels.by_question.values())
         notes.append(
             f"{format_count(len(labels), 'label')} by {people} people; of {format_count(several, 'question')} with "
-            "several labels the one that most gave counts, and of numbers the mean."
+            "several labels the one that most gave counts, else the mean."
         )
-    if averaged := max(pair.averaged for pair in pairs):
-        notes.append(f"{format_count(averaged, 'row')} on which people are divided: the mean of what they say counts.")
-    if undecided := max(pair.undecided for pair in pairs):
-        notes.append(f"{format_count(undecided, 'row')} on which people are divided have no label, and are left out.")
     if labels.cannot_tell:
         notes.append(f"Of {format_count(labels.cannot_tell, 'row')} people could not tell; they are left out.")
     not_applied = [f"{each.name} ({int(each.not_applicable.sum())})" for each in pairs if each.not_applicable.any()]

@@ -61,13 +61,13 @@ class Labels:
         entries: One per person and question.
         design: How the labelled rows were chosen; None if unknown.
         cannot_tell: Questions that a person was asked, and could not answer.
-        parameters: Where they come from: file, seed and fingerprint of the draw.
+        shown: Question -> digest of the texts on the sheet of these labels; None where they are not known.
     """
 
     entries: tuple[Label, ...]
     design: str | None = None
     cannot_tell: int = 0
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[QuestionName, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -76,11 +76,6 @@ class Labels:
     def annotators(self) -> tuple[str, ...]:
         """The annotators, in order of occurrence."""
         return tuple(dict.fromkeys(each.annotator for each in self.entries))
-
-    def of(self, annotator: str) -> Labels:
-        """Return the labels of one person."""
-        own = tuple(each for each in self.entries if each.annotator == annotator)
-        return Labels(own, self.design, 0, self.parameters)
 
     @cached_property
     def by_question(self) -> Mapping[QuestionName, tuple[Label, ...]]:
@@ -100,8 +95,6 @@ class Paired:
         human: (n,), the score that people give, NaN where there is none.
         selected: The label that most people give; None if there is none.
         probabilities: (n,), with which each row was drawn to be labelled; NaN where that is not known.
-        averaged: Rows on which people are divided, whose score is the mean of their labels.
-        undecided: Such rows without a score: those of several questions, or of options without values.
         option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
     """
 
@@ -109,8 +102,6 @@ class Paired:
     human: FloatArray
     selected: tuple[str | None, ...]
     probabilities: FloatArray
-    averaged: int = 0
-    undecided: int = 0
     option: str | None = None
 
     def by_option(self) -> Iterator[Self]:
@@ -239,7 +230,7 @@ def _check_about_judged(results: Results, labels: Labels) -> None:
             f"the labels are about {list(labels.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} …: "
             "give the labels of what was judged"
         )
-    then: Mapping[QuestionName, str | None] = labels.parameters.get("shown", {})
+    then = labels.shown
     now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
     other = [name[0] for name, shown in then.items() if None not in {shown, now[name]} and shown != now[name]]
     if other:
@@ -266,7 +257,7 @@ def _subjects(results: Results) -> dict[QuestionName, Criterion | Outcomes]:
 def _labels_of_result(results: Results) -> Iterator[Label]:
     """Yield the gold labels that a result holds."""
     for cell in results.cells():
-        given = cell.about.get("gold", cell.about.get("reference"))
+        given = cell.about.get("gold")
         if given is not None:
             name = results.question_name(cell)
             yield Label(name, _read(results.criterion_of(cell), given, f"row {name[0]}"))
@@ -440,15 +431,13 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
             number = majority.get(names[0])
             labelled = all(isinstance(majority.get(name), str) for name in row.questions)
             score = number if isinstance(number, float) else own.score if labelled else None
-            if score is None and judge.labels and _divided(row, majority):
+            if judge.labels and names[0] in majority and number is None:
                 score = _mean_of(labels.by_question[names[0]], row, judge)
             human[place] = np.nan if score is None else score
             selected.append(own.selected if labelled else None)
             known = [shares[name] for name in names if name in shares]
             drawn[place] = min(known) if known else np.nan
-        divided = np.array([_divided(row, majority) for row in judge.rows], dtype=bool)
-        left = int((divided & np.isnan(human)).sum())
-        found.append(Paired(judge, human, tuple(selected), drawn, int(divided.sum()) - left, left))
+        found.append(Paired(judge, human, tuple(selected), drawn))
     return tuple(found)
 
 
@@ -459,7 +448,3 @@ def _mean_of(given: Sequence[Label], row: Outcome, judge: Outcomes) -> float | N
     scores = [values.get(str(each.value)) for each in given]
     known = [score for score in scores if score is not None]
     return sum(known) / len(known) if len(known) == len(scores) else None
-
-
-def _divided(row: Outcome, majority: Mapping[QuestionName, object]) -> bool:
-    return any(name in majority and majority[name] is None for name in row.questions)

@@ -28,7 +28,7 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
-from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
@@ -43,8 +43,7 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.options import ChecklistMetric as Metric
-from evenhand.options import ChecklistOptions, CheckMode, RunOptions
-from evenhand.prompts import is_prompt_name
+from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.question import Question
 from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
@@ -65,7 +64,6 @@ from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
 from evenhand.scoring import (
     VoteMeasures,
-    best_system,
     bounded_mean,
     differences_tables,
     means_if_unscored,
@@ -235,14 +233,6 @@ def item_record(result: ItemResult) -> dict[str, Any]:
 OWN_OPTIONS: Final = tuple(name for name in ChecklistOptions.model_fields if name not in RunOptions.model_fields)
 """The options of a checklist that are not those of any run."""
 
-_PROMPTS: Final[Mapping[tuple[CheckMode, bool], str]] = {
-    ("batch", False): "checklist_sheet",
-    ("batch", True): "checklist_sheet",
-    ("item", False): "checklist_item",
-    ("item", True): "checklist_item_reasoned",
-}
-"""Mode and whether reasons are asked for -> our prompt."""
-
 
 @dataclass(frozen=True)
 class ChecklistMode(Mode[ChecklistResult]):
@@ -263,24 +253,15 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     @cached_property
     def flow(self) -> Flow:
-        """How a judge is asked: as the mode of the checklist and its reasons say.
-
-        Raises:
-            InvalidPromptError: If the prompt is that of another way to ask.
-        """
-        mode, reasoning, prompt = self.options.mode, self.options.capture_reasoning, self.options.prompt
-        ours = _PROMPTS[mode, reasoning]
-        if prompt is not None and is_prompt_name(prompt) and prompt != ours:
-            raise InvalidPromptError(
-                f"prompt is {prompt!r}; with mode={mode!r} and capture_reasoning={reasoning!r} the prompt is {ours!r}, "
-                "or the text of one of your own"
-            )
+        """How a judge is asked: as the mode of the checklist and its reasons say."""
+        in_one_call, reasoning = self.options.mode == "batch", self.options.capture_reasoning
+        ours = "checklist_sheet" if in_one_call else "checklist_item_reasoned" if reasoning else "checklist_item"
         return Flow.of(
             self.options,
-            flow="one_step" if mode == "item" and reasoning else "verdict_only",
+            flow="one_step" if reasoning and not in_one_call else "verdict_only",
             reasoning=reasoning,
             logprobs=TOP_LOGPROBS if self.asks_logprobs else 0,
-            prompt=prompt or ours,
+            prompt=self.options.prompt or ours,
         )
 
     @property
@@ -329,11 +310,6 @@ class ChecklistMode(Mode[ChecklistResult]):
             for item, cast in zip(checklist.items, votes or [()] * len(checklist.items), strict=True)
         ]
         return ChecklistResult.of(checklist, verdicts, self.options.primary_metric, rules)
-
-    def record(self, about: Subject, result: ChecklistResult) -> dict[str, Any]:
-        """Return the score, the number of items by answer, and the items."""
-        del about
-        return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
 
     def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
         """Give one cell per item."""
@@ -825,19 +801,6 @@ class ChecklistAnalysis(Analysis):
         }
         return system_differences({self._primary: scored}, self.level_of(self.systems[0]))
 
-    def panels(self, system: str) -> Mapping[str, PanelReport]:
-        """Return item name -> what the votes on a system's responses say about the judges.
-
-        Empty if one judge was asked once, and if the rows have different checklists.
-        """
-        return item_panels(
-            [each.result for each in self.by_system[system]],
-            self.rules,
-            samples=self.parameters["grid"]["samples"],
-            level=self.level_of(system),
-            seed=self.parameters["seed"],
-        )
-
     def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the same votes under another primary metric or other rules, without a call.
 
@@ -866,8 +829,7 @@ class ChecklistAnalysis(Analysis):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
-        best = best_system({system: report.primary_score for system, report in self.reports.items()})
-        level, primary = self.parameters["level"], self._primary
+        level = self.parameters["level"]
         rates = {
             system: {each.category: format_interval(each.pass_rate) for each in report.categories}
             for system, report in self.reports.items()
@@ -882,7 +844,7 @@ class ChecklistAnalysis(Analysis):
         )
         return (
             self._systems_table(),
-            *differences_tables(self.differences, {primary: best}, level=level),
+            *differences_tables(self.differences, level=level),
             self._questions_table(),
             *([by_category] if len(categories) > 1 else []),
         )
@@ -995,10 +957,6 @@ class ChecklistAnalysis(Analysis):
             row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
         return found
-
-
-def _discrimination(item: ItemReport) -> str:
-    return item.finding or format_interval(item.discrimination)
 
 
 def item_panels(

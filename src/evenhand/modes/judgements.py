@@ -70,7 +70,6 @@ from evenhand.scoring import (
     NOT_REDRAWN,
     ReplyMeasures,
     ScoreSummary,
-    best_system,
     bounded_mean,
     differences_tables,
     means_if_unscored,
@@ -117,11 +116,6 @@ class DirectMode(Mode[Verdict]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
         """Return the verdict."""
         return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
-
-    def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
-        """Return the verdict as a flat row."""
-        del about
-        return verdict_record(result)
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the one cell."""
@@ -337,21 +331,12 @@ class RubricMode(Mode[RubricResult]):
         return rubric_result(verdicts, rubric, rules, length_penalty=about.facts.get("length_penalty"))
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
-        """Return the score, and the selection for each criterion."""
+        """Return the score, and the selection for each criterion of the response's own rubric."""
         chosen = [
-            (criterion, verdict.selected_label)
+            {"name": criterion.name, "weight": criterion.weight, "selected_option": verdict.selected_label}
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
         ]
-        labels: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
-        if self.own_rubrics:
-            own = [{"name": each.name, "weight": each.weight, "selected_option": label} for each, label in chosen]
-            labels = {"criteria": own}
-        return {
-            "score": result.score,
-            "raw_score": result.raw_score,
-            "unscored_reason": result.unscored_reason,
-            **labels,
-        }
+        return {**super().record(about, result), "raw_score": result.raw_score, "criteria": chosen}
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
         """Give one cell per criterion."""
@@ -773,14 +758,20 @@ class JudgedColumns:
         ranges = np.tile(np.array(self.criterion.score_range, dtype=float), (len(scores), 1))
         return np.column_stack([scores, self.verdicts.limits(ranges)])
 
-    def outcomes(self, system: str, part_of: str | None) -> Outcomes:
-        """Return the outcomes of the system; the criterion may be part of a rubric."""
+    def outcomes(self, system: str, label: tuple[str, ...], part_of: str | None) -> Outcomes:
+        """Return the outcomes of the system.
+
+        Args:
+            system: The system.
+            label: The names of its questions, after the instance.
+            part_of: The rubric that the criterion is part of.
+        """
         about = [self.about[name] for name in ("instance", "selected", "cluster")]
         rows = zip(*about, self.verdicts.score, self.verdicts.na, strict=True)
         found = [
             Outcome(
                 int(instance),
-                ((int(instance), system, self.criterion.name),),
+                ((int(instance), *label),),
                 None if math.isnan(score) else float(score),
                 selected,
                 na=bool(na),
@@ -821,39 +812,19 @@ def columns_of_table(
     return found
 
 
-class JudgementAnalysis(Analysis):
-    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
+class VerdictAnalysis(Analysis):
+    """Results with a verdict on each response and criterion."""
 
-    kind: ClassVar = "judgements"
-    judged: ClassVar = ("systems", "criteria", "rubric")
-    names: ClassVar = ("instance", "system", "criterion")
+    names: ClassVar[tuple[str, ...]] = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
-    same_rows: ClassVar = ("system", "criterion")
-    labelled_by: ClassVar = ("system", "criterion")
+    labelled_by: ClassVar[tuple[str, ...]] = ("system", "criterion")
     has_verdicts: ClassVar = True
-
-    @classmethod
-    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Check that the systems have the same rows, and that a rubric has all its criteria."""
-        left = {about["criterion"] for about in abouts}
-        lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
-        if lacking and header["rubric"] is not None:
-            raise InvalidInputError(
-                f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
-            )
-        criteria = [each for each in header["criteria"] if each["name"] in left]
-        return {**super().check(header, abouts), "criteria": criteria}
 
     def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
         """Make a judgement of each cell."""
         for cell in cells:
             verdict = self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
             yield Judgement(**cell.about, verdict=verdict)
-
-    @property
-    def judgements(self) -> tuple[Judgement, ...]:
-        """The entries: criterion by criterion, or those of a rubric response by response."""
-        return self.entries
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -866,27 +837,16 @@ class JudgementAnalysis(Analysis):
         return {each.name: each for each in self.criteria}
 
     @cached_property
-    def rubric(self) -> Rubric | None:
-        """The rubric as it was judged, if the criteria are those of one."""
-        rubric = self.header["rubric"]
-        return None if rubric is None else Rubric.model_validate(rubric)
-
-    @cached_property
-    def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
-        """``(system, criterion name)`` -> the summary of the verdicts."""
-        return {
-            cell: summarize_criterion(columns.verdicts, columns.criterion, level=self._level)
-            for cell, columns in self.columns.items()
-        }
-
-    @cached_property
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
         """``(system, criterion name)`` -> its judgements as columns, from which all scores are made.
 
         For results on disk under the rules by which they were saved, they are columns of the files.
         """
         parts, stored = [], self.stored
-        if isinstance(stored, OnDisk) and self.rules == VoteRules.from_parameters(stored.header["parameters"]):
+        rules = ("rule", "weights", *VoteRules.model_fields)
+        if isinstance(stored, OnDisk) and all(
+            self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
+        ):
             for number in stored.numbers:
                 kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, OF_JUDGEMENTS)
@@ -894,7 +854,7 @@ class JudgementAnalysis(Analysis):
         else:
             parts = [part.own_columns() for part in self.parts(texts=False)]
         return {
-            (system, name): JudgedColumns.joined([part[system, name] for part in parts])
+            (system, name): JudgedColumns.joined([part[system, name] for part in parts if (system, name) in part])
             for name, system in product(self.by_name, self.systems)
         }
 
@@ -916,6 +876,97 @@ class JudgementAnalysis(Analysis):
             found[system, criterion.name] = JudgedColumns(criterion, columns, held)
         return found
 
+    def level_of(self, system: str) -> IntervalLevel:
+        """Return the level of intervals over the rows of a system, with their clusters."""
+        return self.level_over(self.columns[system, self.criteria[0].name].about["cluster"].tolist())
+
+    def outcomes(self) -> tuple[Outcomes, ...]:
+        """Return the outcomes of each system on each criterion."""
+        return tuple(self.outcomes_of(*cell) for cell in product(self.systems, self.by_name))
+
+    def outcomes_of(self, system: str, criterion: str, part_of: str | None = None) -> Outcomes:
+        """Return the outcomes of a system on a criterion, which may be part of a rubric."""
+        named = {"system": system, "criterion": criterion}
+        label = tuple(named[name] for name in self.labelled_by)
+        return self.columns[system, criterion].outcomes(system, label, part_of)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
+
+    def criterion_of(self, cell: Cell) -> Criterion:
+        """Return the criterion that the cell names."""
+        return self.by_name[cell.about["criterion"]]
+
+    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """Return the units of the criterion."""
+        criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
+        return None if criterion is None else criterion.units
+
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """Return the score range of the criterion."""
+        criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
+        return None if criterion is None else criterion.score_range
+
+    @cached_property
+    def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
+        cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
+        for item in self.entries:
+            cells[item.system, item.criterion].append(item)
+        return cells
+
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """Give a row for each judgement."""
+        for each in self.entries:
+            record = {name: getattr(each, name) for name in self.names} | verdict_record(each.verdict)
+            yield with_votes({**record, "gold": each.gold, "cluster": each.cluster}, [each.verdict], votes=votes)
+
+    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
+        """Give the records, with further columns that measures need."""
+        for row, each in zip(self.records(), self.entries, strict=True):
+            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
+            yield {**row, **numbers_for_measures(each.verdict, mass)}
+
+
+class JudgementAnalysis(VerdictAnalysis):
+    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
+
+    kind: ClassVar = "judgements"
+    judged: ClassVar = ("systems", "criteria", "rubric")
+    same_rows: ClassVar = ("system", "criterion")
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check that the systems have the same rows, and that a rubric has all its criteria."""
+        left = {about["criterion"] for about in abouts}
+        lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
+        if lacking and header["rubric"] is not None:
+            raise InvalidInputError(
+                f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
+            )
+        criteria = [each for each in header["criteria"] if each["name"] in left]
+        return {**super().check(header, abouts), "criteria": criteria}
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """The entries: criterion by criterion, or those of a rubric response by response."""
+        return self.entries
+
+    @cached_property
+    def rubric(self) -> Rubric | None:
+        """The rubric as it was judged, if the criteria are those of one."""
+        rubric = self.header["rubric"]
+        return None if rubric is None else Rubric.model_validate(rubric)
+
+    @cached_property
+    def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
+        """``(system, criterion name)`` -> the summary of the verdicts."""
+        return {
+            cell: summarize_criterion(columns.verdicts, columns.criterion, level=self.level_of(cell[0]))
+            for cell, columns in self.columns.items()
+        }
+
     @cached_property
     def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
         """System -> the rubric's score of each instance; empty without a rubric."""
@@ -935,7 +986,7 @@ class JudgementAnalysis(Analysis):
         """System -> the summary of its rubric scores; empty without a rubric."""
         expected = self.rules.scoring == "expected"
         return {
-            system: summarize_rubric(results, results[0].rubric, expected=expected, level=self._level)
+            system: summarize_rubric(results, results[0].rubric, expected=expected, level=self.level_of(system))
             for system, results in self.rubric_results.items()
         }
 
@@ -945,7 +996,9 @@ class JudgementAnalysis(Analysis):
         scored = {
             name: {system: self.columns[system, name].scored() for system in self.systems} for name in self.by_name
         }
-        return system_differences(scored, self._level, {each.name: each.score_range for each in self.criteria})
+        return system_differences(
+            scored, self.level_of(self.systems[0]), {each.name: each.score_range for each in self.criteria}
+        )
 
     @cached_property
     def rubric_differences(self) -> tuple[PairedDifference, ...]:
@@ -957,7 +1010,7 @@ class JudgementAnalysis(Analysis):
             for system, results in self.rubric_results.items()
         }
         ranges = {self.rubric.name: rubric_range(self.rubric).score}
-        return system_differences({self.rubric.name: scored}, self._level, ranges)
+        return system_differences({self.rubric.name: scored}, self.level_of(self.systems[0]), ranges)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion, and by the rubric."""
@@ -971,7 +1024,7 @@ class JudgementAnalysis(Analysis):
                 )
                 found.append(Outcomes(system, rubric.name, of_rubric, rubric_range(rubric).score))
             part_of = None if rubric is None else rubric.name
-            found += [self.columns[system, name].outcomes(system, part_of) for name in self.by_name]
+            found += [self.outcomes_of(system, name, part_of) for name in self.by_name]
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
@@ -989,25 +1042,6 @@ class JudgementAnalysis(Analysis):
                 if found.name != "agreement":  # which the summary has
                     yield Reported(criterion, (system,), found, panel.num_judged)
         yield from reported_differences((*self.rubric_differences, *self.differences))
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each cell."""
-        return tuple(each.verdict for each in self.entries)
-
-    def criterion_of(self, cell: Cell) -> Criterion:
-        """Return the criterion that the cell names."""
-        return self.by_name[cell.about["criterion"]]
-
-    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Return the units of the criterion."""
-        criterion = self.by_name.get(group["criterion"])
-        return None if criterion is None else criterion.units
-
-    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Return the score range of the criterion."""
-        criterion = self.by_name.get(group["criterion"])
-        return None if criterion is None else criterion.score_range
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
@@ -1040,20 +1074,15 @@ class JudgementAnalysis(Analysis):
                 self.rules,
                 samples=samples,
                 reference=None if all(value is None for value in right) else right,
-                level=self._level,
+                level=self.level_of(system),
                 seed=self.parameters["seed"],
             )
             found |= {} if report is None else {(system, criterion.name): report}
         return found
 
-    @cached_property
-    def _level(self) -> IntervalLevel:
-        """The level of intervals over the rows, with their clusters; all cells have the same rows."""
-        return self.level_over(next(iter(self.columns.values())).about["cluster"].tolist())
-
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
-        return self.columns[system, criterion].gold_agreement(self._level)
+        return self.columns[system, criterion].gold_agreement(self.level_of(system))
 
     def rescored(  # type: ignore[override] # the rules by name
         self, *, na_strategy: str | None = None, na_partial: float | None = None, **rules: Unpack[Rules]
@@ -1086,20 +1115,14 @@ class JudgementAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
         level, of_rubric = self.parameters["level"], []
-        scores = {cell: each.score for cell, each in self.summaries.items()}
         if self.rubric is not None:
-            name, found = self.rubric.name, {(system,): each for system, each in self.rubric_scores.items()}
-            of_rubric = [scores_table(f"Rubric {name}", ("system",), found, level=level)]
-            scores |= {(system, name): each.score for (system,), each in found.items()}
-        best = {
-            name: best_system({system: scores[system, name] for system in self.systems})
-            for name in dict.fromkeys(name for _, name in scores)
-        }
+            found = {(system,): each for system, each in self.rubric_scores.items()}
+            of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         return (
             *of_rubric,
-            *differences_tables(self.rubric_differences, best, level=level, kind="rubric-differences"),
+            *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),
             self.text_table(),
-            *differences_tables(self.differences, best, level=level),
+            *differences_tables(self.differences, level=level),
             *panel_tables(list(self._panels.items()), level=level),
         )
 
@@ -1124,13 +1147,6 @@ class JudgementAnalysis(Analysis):
         """Give the judgements of each response of a system, one per criterion."""
         return zip(*(self._cells[system, name] for name in self.by_name), strict=True)
 
-    @cached_property
-    def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
-        cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
-        for item in self.entries:
-            cells[item.system, item.criterion].append(item)
-        return cells
-
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""
         of_rubric = {
@@ -1138,18 +1154,10 @@ class JudgementAnalysis(Analysis):
             for system, results in self.rubric_results.items()
             for (item, *_), result in zip(self._rows_of(system), results, strict=True)
         }
-        for each in self.entries:
-            record = dict(zip(self.names, _question(each), strict=True)) | verdict_record(each.verdict)
-            record |= {"gold": each.gold, "cluster": each.cluster}
+        for each, record in zip(self.entries, super().records(votes=votes), strict=True):
             if (result := of_rubric.get((each.system, each.instance))) is not None:
                 record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
-            yield with_votes(record, [each.verdict], votes=votes)
-
-    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the records, with further columns that measures need."""
-        for row, each in zip(self.records(), self.entries, strict=True):
-            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
-            yield {**row, **numbers_for_measures(each.verdict, mass)}
+            yield record
 
 
 def _question(item: Judgement) -> QuestionName:

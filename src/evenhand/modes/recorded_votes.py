@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
+from evenhand.criteria import Criterion
 from evenhand.data.cells import weights_by_judge
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
@@ -26,10 +26,11 @@ from evenhand.judge_reliability.against_people import (
     summarize_votes,
     vote_summary_table,
 )
+from evenhand.modes.judgements import Judgement, VerdictAnalysis
 from evenhand.numbers import format_count
-from evenhand.results.analysis import Analysis, with_votes
+from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
+from evenhand.results.measures import Measure, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, Stored
@@ -42,43 +43,16 @@ WITHOUT_CRITERIA = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedInstance:
-    """One response on which votes were recorded.
-
-    Attributes:
-        instance: The index of the instance.
-        verdict: The verdict with its votes.
-        reference: The label that is right; None if it is not known.
-        cluster: The cluster of the instance; None if instances are independent.
-        system: The system of the response; empty if that is not known.
-    """
-
-    instance: int
-    verdict: Verdict
-    reference: str | None
-    cluster: str | None = None
-    system: str = ""
-
-
-class VoteAnalysis(Analysis):
+class VoteAnalysis(VerdictAnalysis):
     """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
-    judged: ClassVar = ("criterion", "notes")
-    names: ClassVar[tuple[str, ...]] = ("instance",)
-    compared: ClassVar = ("aggregated_value", "selected_option")
-    has_verdicts: ClassVar = True
+    judged: ClassVar = ("systems", "criteria", "notes")
 
     def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
         super().__init__(header, parameters, stored)
-        if any("system" in about for about in islice(stored.abouts(), 1)):
-            self.names, self.labelled_by = ("instance", "system"), ("system",)  # type: ignore[misc] # of these votes
-
-    @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems whose responses were judged, in the order of the rows; one empty name where none is known."""
-        return tuple(dict.fromkeys(each.system for each in self.entries))
+        self.labelled_by = ("system",) if any(self.systems) else ()  # type: ignore[misc] # of these votes
+        self.names = ("instance", *self.labelled_by)  # type: ignore[misc] # of these votes
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -86,39 +60,20 @@ class VoteAnalysis(Analysis):
         check_weights(header["parameters"]["weights"])
         return super().check(header, abouts)
 
-    def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
-        """Make an instance of each cell."""
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion of the votes."""
+        return self.criteria[0]
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
+        """Make a judgement of each cell."""
         rule, weights = self.parameters["rule"], self.parameters["weights"]
         shared: dict[tuple[int, ...], Verdict] = {}  # equal votes in memory are one value
         for cell in cells:
             votes = tuple(map(id, cell.votes))
             if votes not in shared:  # its verdict holds the votes, so that no other has the same number
                 shared[votes] = recorded_verdict(cell.votes, self.criterion, rule, weights)
-            yield RecordedInstance(**cell.about, verdict=shared[votes])
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each cell."""
-        return tuple(each.verdict for each in self.entries)
-
-    def units(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Return the units of the criterion."""
-        del group
-        return self.criterion.units
-
-    def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Return the score range of the criterion."""
-        del group
-        return self.criterion.score_range
-
-    def outcomes(self) -> tuple[Outcomes, ...]:
-        """Return the scores of each system, row by row."""
-        found = []
-        for system, own in self.by_system.items():
-            name = (system,) if system else ()
-            rows = [Outcome.of_verdict((each.instance, *name), each.verdict, each.cluster) for each in own]
-            found.append(Outcomes.by(self.criterion, rows, system=system))
-        return tuple(found)
+            yield Judgement(**cell.about, verdict=shared[votes])
 
     def reported(self) -> Iterator[Reported]:
         """Give the aggregated score of each system, and what the votes say of the judges."""
@@ -142,7 +97,7 @@ class VoteAnalysis(Analysis):
             system: summarize_votes(
                 [each.verdict for each in own],
                 self.criterion,
-                [None if each.reference is None else labels.index(each.reference) for each in own],
+                [None if each.gold is None else labels.index(each.gold) for each in own],
                 level=self.level_of(system),
                 resamples=self.parameters["resamples"],
                 seed=self.parameters["seed"],
@@ -200,12 +155,12 @@ class VoteAnalysis(Analysis):
 
         Judge -> the label of its vote, None if it has none; of votes that were read from replies also
         ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
-        ``system``, ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
+        ``system``, ``gold`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
         their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
         """
         found = []
         for each in self.entries:
-            about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
+            about = {"instance": each.instance, "gold": each.gold, "cluster": each.cluster}
             about |= {"system": each.system or None}
             row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
             for vote in each.verdict.votes:
@@ -216,25 +171,6 @@ class VoteAnalysis(Analysis):
                     row |= {f"{name}_match": vote.match.kind, f"{name}_unscored_reason": vote.unscored_reason}
             found.append(row)
         return found
-
-    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """Return a row for each instance."""
-        for each in self.entries:
-            verdict, reference = each.verdict, each.reference
-            record = {
-                **{name: getattr(each, name) for name in self.names},
-                "selected_option": verdict.selected_label,
-                "aggregated_value": verdict.aggregated_value,
-                "agreement": verdict.agreement,
-                "na": verdict.na,
-                "unscored_reason": verdict.unscored_reason,
-                "reference": reference,
-                "cluster": each.cluster,
-                "match": None
-                if reference is None or verdict.selected_label is None
-                else verdict.selected_label == reference,
-            }
-            yield with_votes(record, [verdict], votes=votes)
 
 
 class AgreementAnalysis(Analysis):

@@ -261,7 +261,7 @@ class Analysis:
                 selected=verdict.selected_label,
                 score=verdict.aggregated_value,
                 verdict=verdict,
-                gold=cell.about.get("gold") or cell.about.get("reference"),
+                gold=cell.about.get("gold"),
             )
 
     def text_tables(self) -> tuple[TextTable, ...]:

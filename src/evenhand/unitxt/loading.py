@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
-from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
+from evenhand.catalog import catalog_path, own_entry, read_brackets, read_entry, unknown_id
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.documents import (
     CRITERION_FIELDS,
-    ROWS_ENDING,
     criterion_of_fields,
     derive_name,
     names_a_file,
@@ -85,15 +84,8 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
         LookupError: If no local catalog has the id.
         ArtifactError: If the text behind the id is not ``[name=value,…]``.
     """
-    name, overrides = identifier, {}
-    if {"[", "]"} & set(identifier):
-        from evenhand.unitxt.bases import own_words, separate_overrides, with_numbers  # noqa: PLC0415 - imports unitxt
-
-        try:
-            name, given = separate_overrides(identifier)
-        except ValueError as error:
-            raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
-        overrides = cast("dict[str, Any]", with_numbers(given or {}))
+    name, bracket, rest = identifier.partition("[")
+    overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
     if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
@@ -131,22 +123,14 @@ class Referent:
         data: A frozen value; else a mapping, or a list if the reference is or holds one. Of an artifact of unitxt's
             own, its fields with their ``__type__``.
         reference: The reference as given.
-        path: The file that it names outside catalogs.
+        what: Names it in messages.
         name: The name of its file or entry, used if the data have none.
     """
 
     data: Any
     reference: object
-    path: Path | None = None
+    what: str
     name: str | None = None
-
-    def what(self, kind: Kind | None = None) -> str:
-        """The description in messages, when a kind is expected."""
-        if self.path is not None:
-            return _file_name(self.path, kind)
-        if is_artifact(self.reference):
-            return f"the {kind or 'artifact'} {getattr(self.reference, 'name', '')!r}"
-        return shown(self.reference)
 
 
 def resolve(reference: object, kind: Kind | None = None) -> Referent:
@@ -162,20 +146,16 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """
     if isinstance(reference, Referent):
         return reference
+    what = shown(reference)
     if isinstance(reference, VALUES[kind] if kind else tuple(VALUES.values())):
-        return Referent(reference, reference)
+        return Referent(reference, reference, what)
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
-        return Referent(translate_format(plain(data, shown(reference)), shown(reference)), reference)
+        return Referent(translate_format(plain(data, what), what), reference, what)
     if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
         path = expanded(reference)
-        what = _file_name(path, kind)
-        if path.suffix.lower() == ROWS_ENDING:
-            raise ArtifactError(
-                f"{what} holds rows of data; to judge each by the rubric or checklist in it, name its column with "
-                "rubric_field or checklist_field"
-            )
-        return Referent(translate_format(read_document(path, what), what), reference, path, path.stem)
+        what = f"the file {str(path)!r}"
+        return Referent(translate_format(read_document(path, what), what), reference, what, path.stem)
     if isinstance(reference, str):
         return _resolve_text(reference, kind)
     if is_artifact(reference):
@@ -186,10 +166,10 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         named = "criterion" if isinstance(found, dict) else next(iter(kinds), None)
         if named is None or named != (kind or named):
             wanted = kind or "criterion, a rubric or a checklist"
-            raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a {wanted}")
-        return Referent(found, reference)
+            raise ArtifactError(f"{what} is a {type(reference).__name__}, not a {wanted}")
+        return Referent(found, reference, f"the {named} {getattr(reference, 'name', '')!r}")
     wanted = kind or "criterion"
-    given = f"no {wanted} was given" if reference is None else f"{shown(reference)} is a {type(reference).__name__}"
+    given = f"no {wanted} was given" if reference is None else f"{what} is a {type(reference).__name__}"
     raise ArtifactError(
         f"{given}; give a catalog id such as "
         f"{EXAMPLES[wanted]!r}, the path of a JSON or YAML file, a dict, or a {wanted}"
@@ -198,13 +178,13 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
 
 def _resolve_text(reference: str, kind: Kind | None) -> Referent:
     """Find what a text stands for that is not a path."""
-    text = reference.strip()
+    text, what = reference.strip(), shown(reference)
     if text.startswith(("{", "[")):
-        return Referent(translate_format(parse_json(reference, "the JSON text"), "the JSON text"), reference)
+        return Referent(translate_format(parse_json(reference, "the JSON text"), "the JSON text"), reference, what)
     if reads_as_sentence(text) and kind in {None, "criterion"}:
-        return Referent(yes_no_criterion(derive_name(text), text), reference)
+        return Referent(yes_no_criterion(derive_name(text), text), reference, what)
     name = reference.partition("[")[0].rpartition(".")[2]
-    return Referent(_catalog_object(reference, kind), reference, name=name)
+    return Referent(_catalog_object(reference, kind), reference, what, name)
 
 
 def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
@@ -260,10 +240,6 @@ def shown(reference: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
-def _file_name(path: Path, kind: Kind | None) -> str:
-    return f"the {kind} file {str(path)!r}" if kind else f"the file {str(path)!r}"
-
-
 def load(reference: object) -> Criterion | Rubric | Checklist:
     """Load the criterion, rubric or checklist that a reference stands for.
 
@@ -284,7 +260,7 @@ def load(reference: object) -> Criterion | Rubric | Checklist:
     kind = kind_of(referent)
     if isinstance(referent.data, dict) and kind == "criterion" and not _OF_A_CRITERION & referent.data.keys():
         raise ArtifactError(
-            f"{referent.what()} is an object with the fields {sorted(referent.data)!r}, which is neither a criterion "
+            f"{referent.what} is an object with the fields {sorted(referent.data)!r}, which is neither a criterion "
             "(name, description, options), a rubric (criteria or sections), a checklist (items) nor in a format of "
             f"another tool that is known by its shape: {', '.join(FORMATS)}"
         )
@@ -308,7 +284,7 @@ def kind_of(reference: object) -> Kind:
         if fields & set(CRITERION_FIELDS):
             return "rubric"
         raise ArtifactError(
-            f"{referent.what()} is a list that may be a rubric or a checklist: give a mapping with criteria or items, "
+            f"{referent.what} is a list that may be a rubric or a checklist: give a mapping with criteria or items, "
             "or name what it is with load_rubric or load_checklist"
         )
     if not isinstance(data, dict):
@@ -348,7 +324,7 @@ Loaded = TypeVar("Loaded")
 
 def _load_document(reference: object, kind: Kind, value: type[Document], read: Callable[..., Document]) -> Document:
     referent = resolve(reference, kind)
-    data, what = referent.data, referent.what(kind)
+    data, what = referent.data, referent.what
     if isinstance(data, value):
         return data
     if isinstance(data, dict) and "__type__" in data:
@@ -371,34 +347,33 @@ def load_criterion(reference: object) -> Criterion:
         ArtifactError: If there is no such artifact, or it is not a criterion with options.
         InvalidCriterionError: If it contradicts itself.
     """
-    referent = resolve(reference, "criterion")
-    found = _criterion_or_fields(referent)
-    if isinstance(found, dict) and "options" not in found:
+    criterion = load_any_criterion(reference)
+    if criterion.scale == "pairwise":
         raise ArtifactError(
-            f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
-            "assessment needs one with options, such as 'criteria.evenhand.direct.relevance'"
+            f"{shown(reference)} fits a comparison; direct assessment and recorded votes need a criterion with options "
+            "on one response, such as 'criteria.evenhand.direct.relevance'"
         )
-    if isinstance(found, Criterion) and found.scale == "pairwise":
-        raise ArtifactError(
-            f"the criterion {found.name!r} compares two responses: its options {list(found.labels)!r} say which one is "
-            "better. It fits a comparison; direct assessment and recorded votes need a criterion on one response, such "
-            "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
-            "options"
-        )
-    return _frozen(found, referent)
+    return criterion
 
 
 def load_any_criterion(reference: object) -> Criterion:
     """Load the criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
 
-    Without options it is the criterion of a comparison.
+    Without options it is the criterion of a comparison. Where an option lacks a value, all do.
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criterion.
         InvalidCriterionError: If it contradicts itself.
     """
-    referent = resolve(reference, "criterion")
-    return _frozen(_criterion_or_fields(referent), referent)
+    found = _criterion_or_fields(reference)
+    if isinstance(found, dict) and "options" not in found:
+        return _comparison(found)
+    criterion = criterion_of_fields(found) if isinstance(found, dict) else found
+    _warn_without_values(criterion)
+    if criterion.has_values:
+        return criterion
+    options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
+    return criterion.model_copy(update={"options": options})
 
 
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
@@ -485,22 +460,7 @@ def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
     referent = resolve(reference, "criterion")
     if isinstance(referent.data, Criterion):
         return referent.data
-    return read_criterion_or_fields(referent.data, referent.what("criterion"))
-
-
-def _frozen(found: Criterion | dict[str, Any], referent: Referent) -> Criterion:
-    """Return the frozen value of a criterion that was read, with a warning if it lacks values.
-
-    In unitxt's form an option map that leaves an option out counts as none: its values are removed.
-    """
-    if isinstance(found, dict) and "options" not in found:
-        return _comparison(found)
-    criterion = criterion_of_fields(found) if isinstance(found, dict) else found
-    _warn_without_values(criterion)
-    if criterion.has_values or (found is criterion and not is_artifact(referent.reference)):
-        return criterion
-    options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
-    return criterion.model_copy(update={"options": options})
+    return read_criterion_or_fields(referent.data, referent.what)
 
 
 def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: bool = False) -> Criterion:
