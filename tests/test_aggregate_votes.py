@@ -47,7 +47,7 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
         "clear of alder: mean of gpt, llama",
         "clear of birch: mean of gpt, llama",
     ]
-    assert table["1/birch"].verdict == table.filter(system="birch", instance=1).verdicts[0]
+    assert table["1/birch"].views[0].verdict == table.filter(system="birch", instance=1).verdicts[0]
     again = aggregate_votes(
         table.to_rows(), "llama", LEVELS, gold_fields="gold", systems_field="system", id_field="instance"
     )

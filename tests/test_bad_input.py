@@ -27,14 +27,14 @@ def _data(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("", "--out is ''; name a file"),
-        ("a\0b.jsonl", r"--out is 'a\x00b.jsonl'; name a file"),
+        ("", "'' is not the path of a file"),
+        ("a\0b.jsonl", r"'a\x00b.jsonl' is not the path of a file"),
         ("x" * 300 + ".jsonl", "cannot be written (File name too long)"),
         ("x" * 246 + ".jsonl", "cannot be written (File name too long)"),  # as a temporary file with a longer name
         ("/proc/out.jsonl", "cannot be written ("),
-        ("queue.jsonl", "is no regular file"),
+        ("queue.jsonl", "is not a file that may be written"),
         ("journal.jsonl", "the same file as the input"),
-        ("~nobody-has-this-name/out.jsonl", "its folder does not exist"),
+        ("~nobody-has-this-name/out.jsonl", "cannot be written (No such file or directory)"),
     ],
 )
 def test_a_place_where_nothing_can_be_saved_is_found_before_the_run(out, message, tmp_path, capsys):
@@ -67,7 +67,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         ("winrates rows.jsonl --criteria x", "winrates needs --engine or --votes, which is missing"),
         (
             f"winrates rows.jsonl --criteria 'Is it?' {ENGINE} --systems-field one --response-fields two",
-            "with id_field",
+            "do not say where the responses",
         ),
         ("aggregate-votes rows.jsonl", "aggregate-votes needs --votes, which is missing"),
         ("aggregate-votes rows.jsonl --votes one two --weights 0 0", "every judge has the weight 0"),
@@ -100,7 +100,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         ("catalog check ./broken.json", "is not JSON (line 1"),
         ("catalog check /tmp", "cannot be read (it is a folder"),
         ("demo --no-progress --out mine.pdf", "Accepted: '.html'"),
-        ("demo --no-progress --out nowhere/mine.html", "its folder does not exist"),
+        ("demo --no-progress --out nowhere/mine.html", "cannot be written (No such file or directory)"),
     ],
 )
 def test_what_the_shell_cannot_use_is_one_message(command, message, tmp_path, capsys):

@@ -233,7 +233,7 @@ def test_nothing_that_was_given_is_overwritten(spelling, rows, tmp_path, capsys)
     given = ["--criteria", str(criterion), "--journal", str(journal), *BASELINE, *SHOWN]
     assert main(["judge", rows, *given, "--out", str(out)]) == 2
     shown = capsys.readouterr()
-    assert ("which is a folder" if spelling == "folder" else "the same file as the input") in shown.err
+    assert ("not a file that may be written" if spelling == "folder" else "the same file as the input") in shown.err
     assert (shown.out, Path(rows).read_text(encoding="utf-8")) == ("", before)
 
 

@@ -1,6 +1,7 @@
 """The tree of errors: what can be caught as what, and what a message says."""
 
 import inspect
+import math
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_bad_input_is_no_value_error_because_pydantic_would_swallow_it():
     assert not issubclass(InvalidInputError, ValueError)
     assert issubclass(ArtifactError, InvalidInputError)
     with pytest.raises(InvalidCriterionError):
-        Option(label="")
+        Option(label="x", value=math.inf)
 
 
 def test_an_engine_error_carries_its_cause_and_attempts():

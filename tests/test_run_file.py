@@ -93,7 +93,7 @@ def test_the_call_counts_before_the_file(name, folder):
         ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),
         ({"out": "rows.jsonl"}, "rows.jsonl', the same file as the input"),
         ({"report": "x.pdf"}, "x.pdf' ends in '.pdf'. Accepted: '.html'"),
-        ({"report": "x.html", "out": "missing/x.parquet"}, "its folder does not exist"),
+        ({"report": "x.html", "out": "missing/x.parquet"}, "cannot be written (No such file or directory)"),
         ("- a\n- b\n", "is not a mapping of names to values"),
         ("job: judge\njob: judge\n", 'found duplicate key "job"'),
         ("job: !!python/object/apply:os.system [ls]\n", "is not valid YAML (line 1"),

@@ -291,6 +291,6 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     whole = ["part-000000.parquet", "part-000001.parquet"]  # the third one had room for another row
     assert [parts_of(folder)[name] for name in whole] == [first[name] for name in whole]
     assert main(["show", str(folder)]) == 0
-    assert "a saved result, 40 judgements" in capsys.readouterr().out
+    assert "Direct assessment by baseline" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err

@@ -103,17 +103,20 @@ class EngineError(EvenhandError):
     Attributes:
         cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
         attempts: The number of times that the request was sent.
+        retry_after: Seconds that the server asked to wait, if it said so.
+        reached: A connection was there, so that this request may be what broke it.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
 
+    cause = "engine_error"
+    reached = True
     lost = 0
     at_risk = 0.0
 
-    def __init__(self, message: str, *, cause: str = "engine_error", attempts: int = 1) -> None:
+    def __init__(self, message: str, *, cause: str = "", attempts: int = 1, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.cause = cause
-        self.attempts = attempts
+        self.cause, self.attempts, self.retry_after = cause or self.cause, attempts, retry_after
 
     @property
     def may_be_billed(self) -> bool:
@@ -121,7 +124,7 @@ class EngineError(EvenhandError):
 
         After a time-out, a connection that broke once it stood, an answer that is no reply.
         """
-        return self.cause in MAY_BE_BILLED and getattr(self, "reached", True) is True
+        return self.cause in MAY_BE_BILLED and self.reached
 
 
 class TransientEngineError(EngineError):
@@ -129,27 +132,17 @@ class TransientEngineError(EngineError):
 
 
 class RateLimitedError(TransientEngineError):
-    """The server answered 429.
+    """The server answered 429."""
 
-    Attributes:
-        retry_after: Seconds that the server asked to wait, if it said so.
-    """
-
-    def __init__(
-        self, message: str, *, cause: str = "http_429", attempts: int = 1, retry_after: float | None = None
-    ) -> None:
-        super().__init__(message, cause=cause, attempts=attempts)
-        self.retry_after = retry_after
+    cause = "http_429"
 
 
 class ConnectionLostError(TransientEngineError):
-    """There was no connection to the server, or it broke off, or a gateway found nothing behind it.
+    """There was no connection to the server, or it broke off, or a gateway found nothing behind it."""
 
-    Attributes:
-        reached: A connection was there, so that this request may be what broke it.
-    """
+    cause = "connection"
 
-    def __init__(self, message: str, *, cause: str = "connection", attempts: int = 1, reached: bool = False) -> None:
+    def __init__(self, message: str, *, cause: str = "", attempts: int = 1, reached: bool = False) -> None:
         super().__init__(message, cause=cause, attempts=attempts)
         self.reached = reached
 
@@ -157,8 +150,7 @@ class ConnectionLostError(TransientEngineError):
 class ReplyTooLongError(EngineError):
     """A reply came, and it is longer, larger when unpacked, or nested deeper than what is read."""
 
-    def __init__(self, message: str, *, cause: str = "too_long", attempts: int = 1) -> None:
-        super().__init__(message, cause=cause, attempts=attempts)
+    cause = "too_long"
 
 
 class RejectedRequestError(EngineError):
@@ -172,8 +164,7 @@ class FatalEngineError(EngineError):
 class UnreachableError(FatalEngineError):
     """The server stayed away or wants to be left alone for longer than the run waits, or cannot be reached at all."""
 
-    def __init__(self, message: str, *, cause: str = "unreachable", attempts: int = 1) -> None:
-        super().__init__(message, cause=cause, attempts=attempts)
+    cause = "unreachable"
 
     @property
     def may_be_billed(self) -> bool:

@@ -31,13 +31,6 @@ MOST_GROWTH: Final = 200
 """Compressed data may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to this multiple of their size."""
 
 _OPENED = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -86,7 +79,7 @@ def open_file(path: Path) -> BinaryIO:
 def _check_kind(path: Path, mode: int) -> None:
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and is_opened(path)):
         return
-    kind = next((name for is_one, name in _KINDS if is_one(mode)), "of another kind")
+    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
     raise OSError(errno.EINVAL, f"it is {kind}, and only regular files and the shell's own pipes are read")
 
 
@@ -156,12 +149,10 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{token_hex(8)}")
     try:
-        _create(temporary)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
         try:
             yield temporary
-            if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
-                temporary.chmod(0o600)
-            elif target.exists():
+            if target.exists():
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -174,11 +165,6 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
             "or give another path"
         ) from error
-
-
-def _create(path: Path) -> None:
-    """Make a file that was not there, and that is not a link."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
 
 
 def check_path(path: str | Path) -> Path:
@@ -236,11 +222,14 @@ def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out"
     """
     if given is None:
         return None
-    if not str(given).strip() or "\0" in str(given):
-        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
-    out = expanded(given)
+    out = expanded(check_path(given))
     try:
-        _check_place(out, flag)
+        if out.exists() and not (out.is_file() and os.access(out, os.W_OK)):
+            raise InvalidInputError(f"{flag} is {str(out)!r}, which is not a file that may be written")
+        target = out.resolve()  # where a link leads
+        part = target.with_name(f".{target.name}.{os.getpid()}")  # made and removed, as saving does
+        part.touch()
+        part.unlink()
     except OSError as error:
         raise InvalidInputError(
             f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
@@ -249,22 +238,6 @@ def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out"
         if _is_same(out, expanded(name)):
             raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
     return out
-
-
-def _check_place(out: Path, flag: str) -> None:
-    """Create and remove a file in the same folder, as saving does; an existing file stays."""
-    if out.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
-    if not out.resolve().parent.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
-    if out.exists() and not out.is_file():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
-    if out.exists() and not os.access(out, os.W_OK):
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
-    target = out.resolve()  # where a link leads
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    part.touch()
-    part.unlink()
 
 
 def _is_same(out: Path, path: Path) -> bool:

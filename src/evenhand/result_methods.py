@@ -125,13 +125,11 @@ class ResultMethods(JudgedResults):
         return Summary(self, self.check(*conditions, gold=gold, design=design))
 
     @overload
-    def to_html(self, *, kind: str | None = None) -> str: ...
+    def to_html(self) -> str: ...
     @overload
     def to_html(self, path: str | Path, **page: Unpack[PageOptions]) -> None: ...
 
-    def to_html(
-        self, path: str | Path | None = None, *, kind: str | None = None, **page: Unpack[PageOptions]
-    ) -> str | None:
+    def to_html(self, path: str | Path | None = None, **page: Unpack[PageOptions]) -> str | None:
         """Return the tables as HTML; with a path, write a page of its own there instead.
 
         The page is one file that needs nothing else: it opens offline, loads nothing and sends nothing. It shows how
@@ -139,14 +137,11 @@ class ResultMethods(JudgedResults):
 
         Args:
             path: A file that ends in ``.html``.
-            kind: Without a path: only the table of a kind (see :meth:`tables`).
             **page: With a path: see :class:`PageOptions`.
 
         Raises:
             InvalidInputError: If the path ends otherwise, or what is given does not fit.
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
-        if kind is not None:
-            raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
         write_report(path, self, **page)  # type: ignore[arg-type] # a missing path is refused there
         return None

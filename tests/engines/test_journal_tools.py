@@ -113,7 +113,7 @@ def test_stats_and_the_verbs_on_a_journal(path, tmp_path, capsys):
         (["import"], "journal import needs FILE, which is missing"),
         (["import", "nowhere.jsonl"], "cannot be read"),
         (["import", "~nobody-at-all/lines.jsonl"], "cannot be read"),
-        (["import", "queue"], "it is a named pipe"),
+        (["import", "queue"], "it is no regular file"),
         (["import", "."], "it is a folder"),
     ],
 )

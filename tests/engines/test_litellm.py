@@ -11,7 +11,6 @@ from evenhand.engines.names import as_judge
 from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
-    MissingDependencyError,
     RateLimitedError,
     RejectedRequestError,
     TransientEngineError,
@@ -115,12 +114,6 @@ def test_the_openai_key_is_not_sent_to_any_address(monkeypatch):
         "api_base": "https://example.org/v1"
     }
     assert LiteLLMEngine(model="openai/m").server() == {}
-
-
-def test_without_litellm_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "litellm", None)
-    with pytest.raises(MissingDependencyError, match="pip install litellm"):
-        import_litellm()
 
 
 # -- models of OpenAI, asked by our own client -------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("http://localhost:8000/v1", r"is a server's address without a model: give model='…' too .*--model"),
+        ("http://localhost:8000/v1", r"OpenAICompatibleEngine needs model: give model=… \(--model in the shell\)"),
         ("openai/m[temperatur=1]", "there is no option 'temperatur'. Did you mean 'temperature'"),
         ("openai/m[temperature=hot]", "temperature is 'hot'; it should be a valid number"),
         ("http://localhost:8000/v1[api_key=sk-secret-0123456789]", "api_key is not accepted"),
@@ -110,4 +110,4 @@ def test_the_shell_takes_an_address(named, tmp_path, capsys):
         assert main([*arguments, "--no-progress", "--flow", "verdict_only", "--engine", *engine]) == 0
     assert {body["model"] for body in server.bodies} == {"judge"}
     assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2
-    assert "is a server's address without a model" in capsys.readouterr().err
+    assert "needs model: give model=… (--model in the shell)" in capsys.readouterr().err

@@ -111,7 +111,6 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (RubricJudge, RUBRIC, {"calls": "per_items"}, "Did you mean 'per_item'"),
     (RubricJudge, RUBRIC, {"length_penalty": {"free": 3}}, "no option 'free'"),
     (RubricJudge, RUBRIC, {"aggregation": {"ordinal": "medain"}}, "Did you mean 'median'"),
-    (RubricJudge, RUBRIC, {"shuffle_options": "yes"}, "shuffle_options is 'yes'"),
     (DirectJudge, {"criteria": LEVEL}, {"cluster_field": 3}, "cluster_field is 3"),
     (DirectJudge, {"criteria": LEVEL}, {"examples": "cases.jsonl"}, "give a list of rows"),
     (DirectJudge, {"criteria": LEVEL}, {"examples": EXAMPLES, "label_fields": {"levle": "a"}}, "Did you mean 'level'"),

@@ -74,8 +74,8 @@ def test_the_verdicts_that_changed_are_named_by_their_rows_the_greatest_change_f
     assert (r.before.score, r.after.score, r.size, q.size) == (5, 1, 1.0, 0.5)
     assert dict(r.about) == {"system": "answer", "criterion": "polite"}
     assert (r.before.name, r.after.name) == ("2/answer/polite", "1/answer/polite")
-    assert one[r.before.name].verdict.selected_label == "very"
-    assert other[r.after.name].verdict.selected_label == "rude"
+    assert one[r.before.name].views[0].selected == "very"
+    assert other[r.after.name].views[0].selected == "rude"
     assert found.n_questions == 4  # p, q, r and s: of t nothing was read in the first, and new is in the second alone
     assert found.changed == ("judge (old → new)", "what was shown (on 3 of 5 rows)")
     group = found.groups["answer", "polite"]

@@ -118,10 +118,7 @@ def show(
     elif row is None:
         return end(results, checks)
     else:
-        from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
-
-        named = tuple(view for view in results.verdict_views(data) if view.name == row)
-        say(str(RowView(row, named) if named else results.row(row, data)))
+        say(str(results.row(row, data)))
     return 0
 
 

@@ -51,6 +51,7 @@ from evenhand.errors import (
     EngineError,
     EvenhandError,
     FatalEngineError,
+    InvalidInputError,
     RateLimitedError,
     RejectedRequestError,
     TransientEngineError,
@@ -322,9 +323,24 @@ class BatchableEngine(RemoteEngine):
     batch_interval: float = option(5.0, "Seconds after which a batch is asked about; then ever longer.", ge=0)
 
     def to_judge(self) -> RemoteJudge | BatchJudge:
-        """Return a judge with these settings, which asks for one reply at a time or in batches."""
-        self.check_complete()
+        """Return a judge with these settings, which asks for one reply at a time or in batches.
+
+        Raises:
+            InvalidInputError: If something is missing that a judge needs.
+        """
+        missing = [name for name in self.needs if getattr(self, name) is None]
+        if missing:
+            given = ",".join(f"{name}=…" for name in missing)
+            raise InvalidInputError(
+                f"{type(self).__name__} needs {' and '.join(missing)}: give {given} (--{missing[0]} in the shell), or "
+                f"write [{given}] behind its address or id, as in {self.example!r}"
+            )
         return BatchJudge(self) if self.batch else RemoteJudge(self)
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float | None:
+        """Return US dollars for these tokens; None if the price is not known."""
+        cost = super().estimated_cost(prompt_tokens, completion_tokens, cached_tokens)
+        return cost * self.batch_price if self.batch and cost is not None else cost
 
     def batch_provider(self) -> BatchProvider:
         """Return the batch interface of the provider."""
@@ -410,7 +426,7 @@ class BatchJudge(RemoteJudge):
 
     def __init__(self, engine: BatchableEngine) -> None:
         super().__init__(engine)
-        self.concurrency, self.price_share = MOST_WAITING, engine.batch_price
+        self.concurrency = MOST_WAITING
         self.most_attempts = SUBMISSIONS + REFUSABLE
         self._provider = engine.batch_provider()
         self._identity = canonical_json(dict(self.identity()))

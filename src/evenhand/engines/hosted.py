@@ -7,7 +7,6 @@ takes seconds.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import logging
 import os
@@ -16,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from functools import cache, cached_property
+from importlib.metadata import distribution
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Final
@@ -38,7 +38,7 @@ from evenhand.engines.http import (
 )
 from evenhand.engines.remote import Connection, VariableName
 from evenhand.engines.replies import brief, read_completion, read_error
-from evenhand.errors import EngineError, FatalEngineError, InvalidInputError, MissingDependencyError, origins
+from evenhand.errors import EngineError, FatalEngineError, InvalidInputError, origins
 from evenhand.options import option
 from evenhand.votes import Completion
 
@@ -47,8 +47,8 @@ OPENAI_URL: Final = f"https://{DEFAULT_KEY_HOST}/v1"
 PRICE_LIST: Final = "model_prices_and_context_window_backup.json"
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
-BATCHES_AT: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
-"""The providers in names of litellm that have batches, and their address."""
+OWN_SERVERS: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+"""The providers in names of litellm that can be asked without it, and their addresses."""
 
 
 class OpenAICompatibleEngine(BatchableEngine):
@@ -83,19 +83,6 @@ class OpenAICompatibleEngine(BatchableEngine):
     def endpoint(self) -> Mapping[str, Any]:
         """The address."""
         return {"endpoint": self.base_url}
-
-    def check_complete(self) -> None:
-        """Check that the address and the model are there.
-
-        Raises:
-            InvalidInputError: If one is missing.
-        """
-        if self.base_url is not None and self.model is None:
-            raise InvalidInputError(
-                f"the engine {self.base_url!r} is a server's address without a model: give model='…' too (in the shell "
-                f"--model …), or write '{self.base_url}[model=…]'"
-            )
-        super().check_complete()
 
     def batch_provider(self) -> BatchProvider:
         """Return message batches at Anthropic, OpenAI's batches elsewhere."""
@@ -133,13 +120,13 @@ class LiteLLMEngine(BatchableEngine):
         return api_base
 
     def model_post_init(self, _: object) -> None:
-        """Check that the provider has batches, or an address of OpenAI's protocol, where they are asked for."""
-        if self.batch and self.model is not None:
-            self.batch_provider()
-        if self.direct and self.model is not None and self._provider != "openai":
+        """Check that the provider is one that is asked without litellm, where that is wanted."""
+        wanted = (["anthropic", "openai"] if self.batch else []) or (["openai"] if self.direct else [])
+        if self.model is not None and wanted and self._provider not in wanted:
             raise InvalidInputError(
-                f"direct=True is for models of 'openai/…', and model is {self.model!r}: leave direct out, or give the "
-                "address of a server (engines.evenhand.openai_compatible)"
+                f"model is {self.model!r}, and batch=True sends batches to 'openai/…' and 'anthropic/…' (direct=True "
+                "is for models of 'openai/…'): leave batch out, or give the address of a server that speaks OpenAI's "
+                "protocol as the engine (engines.evenhand.openai_compatible)"
             )
 
     @property
@@ -168,41 +155,34 @@ class LiteLLMEngine(BatchableEngine):
             return None
         return 1e6 * prompt, 1e6 * reply, 1e6 * (prompt if cached is None else cached)
 
-    def batch_provider(self) -> BatchProvider:
-        """Return the provider's batches, asked without litellm.
+    def _own_server(self) -> ServerAddress:
+        """Return the address and the key of OpenAI or Anthropic, which are asked without litellm."""
+        provider, prescribed, key = self._provider, self._prescribed_address, self.api_key_env
+        url = normalized_base_url(self.api_base or prescribed or OWN_SERVERS[provider], field="api_base")
+        variable = f"{provider.upper()}_API_KEY"
+        meant = provider != "openai" or (self.api_base is None and prescribed is not None)  # who sets it means its key
+        if key is None and meant and os.environ.get(variable):
+            key = variable
+        headers = {"OpenAI-Organization": "OPENAI_ORGANIZATION", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+        further = {header: value for header, name in headers.items() if (value := os.environ.get(name))}
+        return ServerAddress(url, key, further=further if url == OPENAI_URL else {})
 
-        Raises:
-            InvalidInputError: If the provider is neither OpenAI nor Anthropic.
-        """
-        provider = self._provider
-        if provider not in BATCHES_AT:
-            raise InvalidInputError(
-                f"model is {self.model!r}, and batch=True sends batches to 'openai/…' and 'anthropic/…': leave batch "
-                "out, or give the address of a server that speaks OpenAI's batches as the engine "
-                "(engines.evenhand.openai_compatible)"
-            )
-        model, variable = str(self.model).removeprefix(f"{provider}/"), f"{provider.upper()}_API_KEY"
-        named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
-        url = normalized_base_url(self.endpoint["endpoint"] or BATCHES_AT[provider], field="api_base")
-        return provider_at(ServerAddress(url, named), provider, model)
+    def batch_provider(self) -> BatchProvider:
+        """Return the provider's batches, asked without litellm."""
+        return provider_at(self._own_server(), self._provider, str(self.model).removeprefix(f"{self._provider}/"))
 
     def opened(self) -> AbstractAsyncContextManager[Connection]:
         """Open our own client for the event loop that runs now, or have litellm make its clients."""
+        model, listed = str(self.model), listed_model(str(self.model))
         if not self.direct:
-            return aclosing(LiteLLMConnection(str(self.model), self.server()))
-        model, listed, key = str(self.model), listed_model(str(self.model)), self.api_key_env
-        prescribed = self._prescribed_address if self.api_base is None else None
-        url = normalized_base_url(self.api_base or prescribed or OPENAI_URL, field="api_base")
-        known = bool(os.environ.get(DEFAULT_KEY_VARIABLE))
-        if key is None and prescribed is not None and known:  # who sets the address means its key
-            key = DEFAULT_KEY_VARIABLE
-        variables = {"OpenAI-Organization": "OPENAI_ORGANIZATION", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        further = {header: value for header, name in variables.items() if (value := os.environ.get(name))}
+            return aclosing(LiteLLMConnection(model, self.server()))
+        address = self._own_server()
+        has_key = address.api_key_env or os.environ.get(DEFAULT_KEY_VARIABLE) or address.base_url != OPENAI_URL
         return self.connect(
-            ServerAddress(url, key, further=further if url == OPENAI_URL else {}),
+            address,
             model=model.removeprefix("openai/"),
             supports_schema=bool(listed.get("supports_response_schema", not listed)),
-            unusable=None if url != OPENAI_URL or key or known else missing_key(model, repr(DEFAULT_KEY_VARIABLE)),
+            unusable=None if has_key else missing_key(model, repr(DEFAULT_KEY_VARIABLE)),
         )
 
     def server(self) -> dict[str, str]:
@@ -225,40 +205,22 @@ def listed_model(model: str) -> Mapping[str, Any]:
 
 @cache
 def _price_list() -> Mapping[str, Mapping[str, Any]]:
-    """Read the price table from its file, as importing litellm takes seconds.
-
-    Raises:
-        MissingDependencyError: If litellm is not installed.
-    """
-    found = importlib.util.find_spec("litellm")
-    if found is None or found.origin is None:
-        raise _not_installed("it was not found")
-    listed: Mapping[str, Mapping[str, Any]] = json.loads((Path(found.origin).parent / PRICE_LIST).read_bytes())
+    """Read the price table from its file, as importing litellm takes seconds."""
+    path = distribution("litellm").locate_file(f"litellm/{PRICE_LIST}")
+    listed: Mapping[str, Mapping[str, Any]] = json.loads(Path(str(path)).read_bytes())
     return listed
 
 
 def import_litellm() -> ModuleType:
-    """Import litellm, without its network look-ups at import, its telemetry and its chatter.
-
-    Raises:
-        MissingDependencyError: If it is not installed.
-    """
+    """Import litellm, without its network look-ups at import, its telemetry and its chatter."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        import litellm  # noqa: PLC0415 - takes seconds, and only this engine needs it
-    except ImportError as error:
-        raise _not_installed(str(error)) from error
+    import litellm  # noqa: PLC0415 - takes seconds, and only this engine needs it
+
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     module: ModuleType = litellm
     return module
-
-
-def _not_installed(reason: str) -> MissingDependencyError:
-    return MissingDependencyError(
-        f"the litellm engine needs the package litellm, which cannot be imported ({reason}): pip install litellm"
-    )
 
 
 def missing_key(model: str, variables: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 import math
 import random
 import re
@@ -40,10 +39,7 @@ from evenhand.errors import (
     UnreachableError,
 )
 from evenhand.options import option
-from evenhand.visible import visible
 from evenhand.votes import Completion, Message
-
-_logger = logging.getLogger(__name__)
 
 READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
@@ -213,20 +209,6 @@ class RemoteEngine(Engine):
         dollars = (prompt_tokens - cached_tokens) * prompt + completion_tokens * reply + cached_tokens * cached
         return dollars / 1e6
 
-    def check_complete(self) -> None:
-        """Check that nothing is missing that a judge needs.
-
-        Raises:
-            InvalidInputError: If something is.
-        """
-        missing = [name for name in self.needs if getattr(self, name) is None]
-        if missing:
-            given = ",".join(f"{name}=…" for name in missing)
-            raise InvalidInputError(
-                f"{type(self).__name__} needs {' and '.join(missing)}: give {given}, in an id [{given}], as in "
-                f"{self.example!r}"
-            )
-
     @property
     def endpoint(self) -> Mapping[str, Any]:
         """The name of the server in a judge's identity, without secrets."""
@@ -313,7 +295,7 @@ class RemoteJudge:
         judge_id: The name given, or the model's.
         concurrency: A quarter more than may be in flight, so that the next request is ready when a reply comes.
         data_classification_policy: The classifications of the data that it may be shown; None for any.
-        price_share: The cost of a token, as a share of its price.
+        estimated_cost: US dollars for tokens of a prompt and a reply; None if the price is not known.
         most_reply_tokens: The token limit of a reply; None if there is none.
         most_attempts: Requests of one call at most: retries, and without what a server may refuse.
         takes_schema: Whether it is asked for structured output; None until the connection says so.
@@ -324,7 +306,7 @@ class RemoteJudge:
         self.judge_id = settings.name or str(settings.model)
         self.concurrency = math.ceil(settings.max_in_flight * READY_SHARE)
         self.data_classification_policy = settings.data_classification_policy
-        self.price_share = 1.0
+        self.estimated_cost = settings.estimated_cost
         self.most_reply_tokens = settings.most_reply_tokens
         self.most_attempts = 1 + RATE_LIMIT_PATIENCE * settings.max_retries + REFUSABLE
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
@@ -337,11 +319,6 @@ class RemoteJudge:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.settings!r})"
-
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for these tokens; None if the price is not known."""
-        cost = self.settings.estimated_cost(prompt_tokens, completion_tokens)
-        return None if cost is None else cost * self.price_share
 
     def identity(self) -> Mapping[str, Any]:
         """Return the server, the model and the sampling parameters."""
@@ -398,8 +375,6 @@ class RemoteJudge:
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
-                again = "%s: attempt %d brought no reply (%s), and is made again in %.1f s"
-                _logger.info(again, visible(self.judge_id), trial.attempts, error.cause, delay)
             else:
                 session.replies += 1
                 session.long_waits = 0
@@ -551,7 +526,7 @@ class RemoteJudge:
         if settings.has_own_prices or update or not completion.cost:
             cost = settings.estimated_cost(prompt, reply, cached)
             if cost is not None:
-                update["cost"] = max(completion.cost or 0.0, self.price_share * cost)
+                update["cost"] = max(completion.cost or 0.0, cost)
         return completion.model_copy(update=update) if update else completion
 
 

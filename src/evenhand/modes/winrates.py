@@ -809,10 +809,7 @@ class WinrateAnalysis(Analysis):
         systems = _systems_table(self)
         if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
             return systems, _matrix_table(self), _pairs_table(self)
-        note = (
-            "The matrix and the pairs are tables of their own: to_terminal('matrix') and to_terminal('pairs') write "
-            "them, as to_markdown, to_html, to_latex and to_csv do."
-        )
+        note = "The matrix and the pairs are tables of their own: tables('matrix') and tables('pairs')."
         return (replace(systems, notes=(*systems.notes, note)),)
 
     def further_tables(self) -> tuple[TextTable, ...]:

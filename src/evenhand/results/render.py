@@ -153,7 +153,7 @@ class PrintedTables(ABC):
         """Return the tables as texts."""
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """Return tables too large to be printed by default; the writers give them by their kind."""
+        """Return tables too large to be printed by default; :meth:`tables` gives them by their kind."""
         return ()
 
     def closing_notes(self) -> tuple[str, ...]:
@@ -161,59 +161,52 @@ class PrintedTables(ABC):
         return ()
 
     def tables(self, kind: str | None = None) -> tuple[TextTable, ...]:
-        """Return the tables that are printed, or the one of a kind: ``scores``, ``differences``, ``matrix`` and so on.
+        """Return the tables that are printed, or those of a kind: ``scores``, ``differences``, ``matrix`` and so on.
 
-        Where several tables are of one kind, the second is called ``measures-2``, and so on.
-
-        Args:
-            kind: The short name of a table, printed or not; all that are printed by default.
+        Each can be written alone: ``results.tables("scores")[0].to_latex()``.
 
         Raises:
             InvalidInputError: If the result has no such table; the message names those that it has.
         """
         if kind is None:
             return self.text_tables()
-        named = _by_kind(self.text_tables())
-        if kind not in named:
-            named = _by_kind((*self.text_tables(), *self.further_tables()))
-        if kind not in named:
-            raise InvalidInputError(f"there is no table {kind!r}. {did_you_mean(kind, list(named))}")
-        return (named[kind],)
+        every = (*self.text_tables(), *self.further_tables())
+        found = tuple(table for table in every if table.kind == kind)
+        if not found:
+            raise InvalidInputError(f"there is no table {kind!r}. {did_you_mean(kind, [each.kind for each in every])}")
+        return found
 
-    def to_terminal(self, kind: str | None = None, *, width: int | None = None) -> str:
+    def to_terminal(self, *, width: int | None = None) -> str:
         """Return the tables as they are printed, in a layout that fits: no number is cut or wrapped.
 
         Args:
-            kind: Of one table, without the notes beneath all; see :meth:`tables`.
             width: In cells; by default that of the terminal.
         """
         width = width or terminal_width()
         closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
-        shown = [table.to_terminal(width=width) for table in self.tables(kind)]
-        return "\n".join([*shown, *(closing if kind is None else ())])
+        return "\n".join([*(table.to_terminal(width=width) for table in self.text_tables()), *closing])
 
-    def to_markdown(self, kind: str | None = None) -> str:
-        """Return the tables in Markdown, or the one of a kind (see :meth:`tables`)."""
-        notes = map(as_paragraph, self._closing()) if kind is None else ()
-        return "\n".join([*(table.to_markdown() for table in self.tables(kind)), *notes])
+    def to_markdown(self) -> str:
+        """Return the tables in Markdown."""
+        return "\n".join([*(each.to_markdown() for each in self.text_tables()), *map(as_paragraph, self._closing())])
 
-    def to_html(self, *, kind: str | None = None) -> str:
-        """Return the tables as HTML, or the one of a kind (see :meth:`tables`)."""
-        notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []
-        return styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
+    def to_html(self) -> str:
+        """Return the tables as HTML."""
+        notes = (f"<p>{html.escape(note)}</p>" for note in self._closing())
+        return styled("".join([*(table.to_html() for table in self.text_tables()), *notes]))
 
     def to_page(self, title: str) -> str:
         """Write a file of the tables alone, for a browser."""
         head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
         return f"{head}\n{PrintedTables.to_html(self)}\n"
 
-    def to_latex(self, kind: str | None = None) -> str:
-        """Return the tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""
-        return "\n".join(table.to_latex() for table in self.tables(kind))
+    def to_latex(self) -> str:
+        """Return the tables in LaTeX, for the package booktabs."""
+        return "\n".join(table.to_latex() for table in self.text_tables())
 
-    def to_csv(self, kind: str | None = None) -> str:
-        """Return the table of a kind (see :meth:`tables`) as CSV; without one, all tables, separated by empty lines."""
-        return "\n".join(table.to_csv() for table in self.tables(kind))
+    def to_csv(self) -> str:
+        """Return the tables as CSV, separated by empty lines."""
+        return "\n".join(table.to_csv() for table in self.text_tables())
 
     def __str__(self) -> str:
         return self.to_terminal()
@@ -223,14 +216,6 @@ class PrintedTables(ABC):
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-
-def _by_kind(tables: Iterable[TextTable]) -> dict[str, TextTable]:
-    named: dict[str, TextTable] = {}
-    for table in tables:
-        names = (f"{table.kind}-{number}" if number > 1 else table.kind for number in count(1))
-        named[next(name for name in names if name not in named)] = table
-    return named
 
 
 _STYLE: Final = (
@@ -335,7 +320,7 @@ _GAP: Final = 3  # between two columns
 _EDGES: Final = 2
 _TEXT: Final = 20  # the least width at which a text is wrapped
 _HEAD: Final = 12  # the least width at which the words of a header and of a name are folded
-_ENDS: Final = (0.4, 0.2, 0.6)  # shares of a shortened name that are its end, tried until no two names look the same
+_END: Final = 0.4  # the share of a shortened name that is its end
 
 _NUMBER: Final = r"[-+−]?\$?(?:\d[\d,]*(?:\.\d+)?|∞)"
 _PHRASE: Final = (
@@ -410,23 +395,21 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
     {'claude-opus-4-20250514': 'claude-o…50514'}
     """
     known = list(dict.fromkeys(names))
-    long = [name for name in known if cell_len(name) > width and not _IS_NUMBER.fullmatch(name)]
-    for end in _ENDS:
-        found = {name: _middle_left_out(name, width, end) for name in long}
-        if len({*known, *found.values()}) == len(known) + len(long):
-            return found
-    taken, numbers = set(known), defaultdict[str, Iterator[int]](lambda: count(1))
-    for name in long:
-        alike = numbers[_middle_left_out(name, width, _ENDS[0])]
-        shorts = (_middle_left_out(name, width, _ENDS[0], f"…{number}…") for number in alike)
-        found[name] = next(short for short in shorts if short not in taken)
-        taken.add(found[name])
+    taken, alike = set(known), defaultdict[str, Iterator[int]](lambda: count(1))
+    found: dict[str, str] = {}
+    for name in known:
+        if cell_len(name) > width and not _IS_NUMBER.fullmatch(name):
+            short = _middle_left_out(name, width)
+            while short in taken:
+                short = _middle_left_out(name, width, f"…{next(alike[_middle_left_out(name, width)])}…")
+            found[name] = short
+            taken.add(short)
     return found
 
 
-def _middle_left_out(name: str, width: int, end: float, sign: str = "…") -> str:
+def _middle_left_out(name: str, width: int, sign: str = "…") -> str:
     room = max(width - cell_len(sign), 2)
-    last = max(int(room * end), 1)
+    last = max(int(room * _END), 1)
     backwards = name[::-1]
     return name[: _prefix(name, room - last)] + sign + backwards[: _prefix(backwards, last)][::-1]
 

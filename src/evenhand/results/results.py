@@ -57,8 +57,8 @@ class Results(PrintedTables):
     """The result of judging a data set, with every vote.
 
     As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, ``results[:10]`` as
-    a list, and by name ``results["3/alder/relevance"]``. ``results["p-17"]`` shows the row of this id whole
-    (:meth:`row`), unless an entry has that name.
+    a list. ``results["p-17"]`` shows the row of this id whole, and ``results["3/alder/relevance"]`` one verdict
+    (:meth:`row`).
 
     Attributes:
         analyse: The function that makes the results of votes.
@@ -77,11 +77,11 @@ class Results(PrintedTables):
 
     if not TYPE_CHECKING:  # type checkers know it by evenhand/__init__.pyi
 
-        def to_html(self, path: object = None, *, kind: str | None = None, **page: object) -> str | None:
+        def to_html(self, path: object = None, **page: object) -> str | None:
             """Return the tables as HTML; with a path, write a page there: see :mod:`evenhand.result_methods`."""
             if path is None and not page:
-                return super().to_html(kind=kind)
-            return evenhand.ResultMethods.to_html(self, path, kind=kind, **page)
+                return super().to_html()
+            return evenhand.ResultMethods.to_html(self, path, **page)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *METHODS]
@@ -228,20 +228,21 @@ class Results(PrintedTables):
         return self.verdict_list().unscored()
 
     def row(self, row: str | int, data: object = None) -> RowView:
-        """Return everything about one row for printing: its texts, and each verdict with each vote.
+        """Return everything about one row, or one verdict, for printing: its texts, and each verdict with each vote.
 
         Args:
-            row: Its id, or its index where rows have none.
+            row: The id of a row, or its index where rows have none; or the name of a verdict, as 3/alder/relevance.
             data: The data, as :meth:`verdict_views` takes them.
 
         Raises:
             InvalidInputError: If there is no such row.
         """
-        found = tuple(self.verdict_views(data, row=str(row)))
+        key, known = str(row), dict.fromkeys(self.analysis.row_name(about["instance"]) for about in self.abouts())
+        views = self.verdict_views(data, row=key if key in known else None)
+        found = tuple(view for view in views if key in {view.row, view.name})
         if not found:
-            known = dict.fromkeys(self.analysis.row_name(about["instance"]) for about in self.abouts())
-            raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
-        return RowView(str(row), found)
+            raise InvalidInputError(f"there is no row and no verdict {key!r}. {did_you_mean(key, known)}")
+        return RowView(key, found)
 
     def cells_with_questions(self) -> Iterator[tuple[Cell, QuestionAsked]]:
         """Give each cell with its question and verdict."""
@@ -249,7 +250,9 @@ class Results(PrintedTables):
             yield from zip(part.stored.cells(), part.asked(), strict=True)
 
     def __len__(self) -> int:
-        return len(self.analysis.entries) if isinstance(self.stored, InMemory) else len(self._places)
+        if isinstance(self.stored, InMemory):
+            return len(self.analysis.entries)
+        return len({tuple(about[name] for name in self.analysis.names) for about in self.abouts()})
 
     def __iter__(self) -> Iterator[Any]:
         for part in self.analysis.parts():
@@ -263,7 +266,7 @@ class Results(PrintedTables):
     @overload
     def __getitem__(self, key: slice) -> list[Any]: ...
     @overload
-    def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401 - an entry, or a row
+    def __getitem__(self, key: str) -> RowView: ...
 
     def __getitem__(self, key: int | slice | str) -> Any:
         if isinstance(key, slice):
@@ -272,25 +275,7 @@ class Results(PrintedTables):
             return found[::-1] if chosen.step < 0 else found
         if isinstance(key, int):
             return next(islice(self, range(len(self))[key], None))
-        if key in self._places:
-            return self[self._places[key]]
-        rows = dict.fromkeys(self.analysis.row_name(about["instance"]) for about in self.abouts())
-        if key in rows:
-            return self.row(key)
-        raise InvalidInputError(
-            f"there is no entry {key!r}, and no row of this id; entries are named {'/'.join(self.analysis.names)}, as "
-            f"{next(iter(self._places))!r}, and rows by their ids. {did_you_mean(key, [*rows, *self._places])}"
-        )
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        """Name of an entry -> its place."""
-        names = self.analysis.names
-        if isinstance(self.stored, InMemory):
-            named = ([getattr(entry, name) for name in names] for entry in self.analysis.entries)
-        else:
-            named = ([about[name] for name in names] for about in self.abouts())
-        return {name: place for place, name in enumerate(dict.fromkeys("/".join(map(str, each)) for each in named))}
+        return self.row(key)
 
     @cached_property
     def spending(self) -> Spending | None:
