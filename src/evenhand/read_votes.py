@@ -344,7 +344,10 @@ class RecordedVotes:
         return [found[place] for place in range(len(self.votes))]
 
     def cast(
-        self, questions: Sequence[RecordedQuestion], selected: Sequence[Selected], weights: tuple[float, ...] | None
+        self,
+        questions: Sequence[RecordedQuestion],
+        selected: Sequence[Selected],
+        weights: tuple[float, ...] | None = None,
     ) -> dict[tuple[Any, ...], list[Vote]]:
         """Return the votes on each question; a question about which there was nothing to judge has none.
 
@@ -669,7 +672,6 @@ def read_assessments(
     *,
     gold: str | None = None,
     cluster_field: str | bool | None = None,
-    weights: tuple[float, ...] | None = None,
     cast: Mapping[tuple[Any, ...], Sequence[Vote]] | None = None,
 ) -> list[Cell]:
     """Return the recorded votes on each response, and the label that is right.
@@ -679,7 +681,6 @@ def read_assessments(
         reader: The reader of the options that were voted on.
         gold: The column with the label that is right.
         cluster_field: As the options of intervals have it.
-        weights: One per judge.
         cast: (Instance, system) -> votes, where these were read already.
     """
     labels, systems = reader.criterion.labels, read.names("systems_field")
@@ -688,7 +689,7 @@ def read_assessments(
         swapped, own = read.swapped() or [None] * len(read.rows), tuple(range(len(labels)))
         orders = [own[::-1] if other else own for other in swapped]
         questions = [RecordedQuestion(key, reader.criterion, order) for key, order in zip(keys, orders, strict=True)]
-        cast = read.cast(questions, read.read(lambda _: reader), weights)
+        cast = read.cast(questions, read.read(lambda _: reader))
 
     def label_of(cells: Sequence[object]) -> list[str | None]:
         given = reader.read_most(cells, lambda number: f"row {number}: the gold label in {gold!r} is")
