@@ -68,7 +68,6 @@ from evenhand.scoring import (
     NOT_REDRAWN,
     ReplyMeasures,
     ScoreSummary,
-    best_system,
     bounded_mean,
     differences_tables,
     means_if_unscored,
@@ -115,11 +114,6 @@ class DirectMode(Mode[Verdict]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
         """Return the verdict."""
         return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
-
-    def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
-        """Return the verdict as a flat row."""
-        del about
-        return verdict_record(result)
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the one cell."""
@@ -335,21 +329,12 @@ class RubricMode(Mode[RubricResult]):
         return rubric_result(verdicts, rubric, rules, length_penalty=about.facts.get("length_penalty"))
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
-        """Return the score, and the selection for each criterion."""
+        """Return the score, and the selection for each criterion of the response's own rubric."""
         chosen = [
-            (criterion, verdict.selected_label)
+            {"name": criterion.name, "weight": criterion.weight, "selected_option": verdict.selected_label}
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
         ]
-        labels: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
-        if self.own_rubrics:
-            own = [{"name": each.name, "weight": each.weight, "selected_option": label} for each, label in chosen]
-            labels = {"criteria": own}
-        return {
-            "score": result.score,
-            "raw_score": result.raw_score,
-            "unscored_reason": result.unscored_reason,
-            **labels,
-        }
+        return {**super().record(about, result), "raw_score": result.raw_score, "criteria": chosen}
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
         """Give one cell per criterion."""
@@ -1128,20 +1113,14 @@ class JudgementAnalysis(VerdictAnalysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
         level, of_rubric = self.parameters["level"], []
-        scores = {cell: each.score for cell, each in self.summaries.items()}
         if self.rubric is not None:
-            name, found = self.rubric.name, {(system,): each for system, each in self.rubric_scores.items()}
-            of_rubric = [scores_table(f"Rubric {name}", ("system",), found, level=level)]
-            scores |= {(system, name): each.score for (system,), each in found.items()}
-        best = {
-            name: best_system({system: scores[system, name] for system in self.systems})
-            for name in dict.fromkeys(name for _, name in scores)
-        }
+            found = {(system,): each for system, each in self.rubric_scores.items()}
+            of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         return (
             *of_rubric,
-            *differences_tables(self.rubric_differences, best, level=level, kind="rubric-differences"),
+            *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),
             self.text_table(),
-            *differences_tables(self.differences, best, level=level),
+            *differences_tables(self.differences, level=level),
             *panel_tables(list(self._panels.items()), level=level),
         )
 
