@@ -198,8 +198,7 @@ def alternative_annotator_test(
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
     alpha: float = 0.05,
-    annotator_field: str | None = None,
-    label_field: str | None = None,
+    label_field: str = "label",
     as_index: bool = False,
     split: str | None = None,
     **options: Any,
@@ -223,7 +222,6 @@ def alternative_annotator_test(
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
         alpha: The false discovery rate over the annotators.
-        annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: The split of a ``DatasetDict``.
@@ -246,11 +244,9 @@ def alternative_annotator_test(
     if isinstance(data, Results):
         own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
         _refuse(own, "a result is tested, which has its own: leave it out")
-        labels = read_gold(data, annotators, annotator_field=annotator_field, label_field=label_field)
+        labels = read_gold(data, annotators, label_field=label_field)
         joint = labels_of_results(data, labels)
     else:
-        fields = {"annotator_field": annotator_field, "label_field": label_field}
-        _refuse(fields, "that is for labels of a result: name columns in annotators")
         if votes is None:
             raise InvalidInputError("votes is None; name the columns with the judges' votes")
         rows = read_rows(data, split)
