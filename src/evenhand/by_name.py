@@ -24,7 +24,7 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.reliability_report import report_reliability
-from evenhand.results.run_record import run_record
+from evenhand.results.made_by import run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import FunctionCall, judge_stream
 from evenhand.votes import Vote

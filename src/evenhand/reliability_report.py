@@ -40,8 +40,7 @@ from evenhand.options import (
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Remark, UnscoredCounts
-from evenhand.results.notes import Spending, baseline_note
+from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import VoteColumns

@@ -28,11 +28,10 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.modes.judgements import Judgement, VerdictAnalysis
 from evenhand.numbers import format_count
-from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Reported, measures_of, score_entries
-from evenhand.results.notes import unscored_bounds_note, unscored_note
+from evenhand.results.measures import Measure, Reported, measures_of, score_entries, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, Stored
 from evenhand.scoring import readings_note
 from evenhand.votes import Verdict

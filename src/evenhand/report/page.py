@@ -36,8 +36,7 @@ from evenhand.numbers import (
 from evenhand.report.pictures import leading_scores, pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
-from evenhand.results.measures import Measure
-from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.results.measures import Measure, baseline_note, early_stop_note
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
