@@ -141,20 +141,18 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         name: The name of the batch.
     """
-    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     if not place.is_file():
         raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
     with OpenJournal(place) as opened:
-        records = BatchRecords(opened)
-        batches = records.all()
+        batches = opened.batches()
         if name not in [each.name for each in batches]:
             there = ", ".join(each.name for each in batches) or "none"
             raise InvalidInputError(f"the journal {str(place)!r} has no batch {name!r}; it has {there}")
         for each in batches:
             if each.name == name:
-                records.forget(each)
+                opened.forget_batch(each)
                 say(f"{name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
     return 0

@@ -30,7 +30,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -42,6 +42,7 @@ from pydantic import ValidationError
 from evenhand.engines.base import Request
 from evenhand.errors import InvalidInputError, JournalError
 from evenhand.files import cache_folder, expanded
+from evenhand.numbers import format_count
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": marks our files among other SQLite databases
@@ -225,6 +226,17 @@ class Row(NamedTuple):
         """Return the row of a reply that is written now."""
         reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
         return cls(key, identity, request, reply, time.time())
+
+
+class BatchRecord(NamedTuple):
+    """A batch at a provider, as the journal records it: its number there, the provider's name for it, its requests."""
+
+    number: int
+    name: str
+    requests: int
+
+    def __str__(self) -> str:
+        return f"the batch {self.name!r} of {format_count(self.requests, 'request')}"
 
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -414,13 +426,44 @@ class Journal:
             self._closed = True
 
     def _cells(self, connection: sqlite3.Connection, row: Row) -> tuple[str, int, str, str, float, bytes]:
-        engine = self._engines.get(row.identity)
-        if engine is None:
-            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (row.identity,))
-            found = connection.execute("SELECT id FROM engine WHERE identity = ?", (row.identity,)).fetchone()
-            engine = self._engines[row.identity] = found[0]
+        engine = self._engine_number(connection, row.identity)
         proof = checksum(row.key.encode(), row.request.encode(), row.completion.encode())
         return row.key, engine, row.request, row.completion, row.recorded_at, proof
+
+    def _engine_number(self, connection: sqlite3.Connection, identity: str) -> int:
+        if identity not in self._engines:
+            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
+            found = connection.execute("SELECT id FROM engine WHERE identity = ?", (identity,)).fetchone()
+            self._engines[identity] = found[0]
+        return self._engines[identity]
+
+    def batches(self, where: str = "", *values: object) -> list[BatchRecord]:
+        """Return every batch whose replies are not all recorded, the oldest first."""
+        query = f"""SELECT id, name, (SELECT count(*) FROM batched WHERE batch = batch.id)
+            FROM batch {where} ORDER BY id"""  # noqa: S608 - ours
+        with self.reading() as connection:
+            return [BatchRecord(*row) for row in connection.execute(query, values).fetchall()]
+
+    def requests_in(self, batch: BatchRecord) -> dict[str, str]:
+        """Return the requests of a batch as canonical JSON, by key."""
+        with self.reading() as connection:
+            query = "SELECT key, request FROM batched WHERE batch = ?"
+            return dict(connection.execute(query, (batch.number,)).fetchall())
+
+    def add_batch(self, name: str, identity: str, requests: Mapping[str, str]) -> BatchRecord:
+        """Write down a batch that was made: the requests as canonical JSON, by key."""
+        with self.writing() as connection:
+            query = "INSERT INTO batch (name, engine) VALUES (?, ?)"
+            number = connection.execute(query, (name, self._engine_number(connection, identity))).lastrowid or 0
+            rows = [(key, number, request) for key, request in requests.items()]
+            connection.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", rows)
+        return BatchRecord(number, name, len(requests))
+
+    def forget_batch(self, batch: BatchRecord) -> None:
+        """Remove a batch: its replies are recorded, or none come."""
+        with self.writing() as connection:
+            connection.execute("DELETE FROM batch WHERE id = ?", (batch.number,))
+            connection.execute("DELETE FROM batched WHERE batch = ?", (batch.number,))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
