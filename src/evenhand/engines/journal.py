@@ -161,9 +161,7 @@ def check_format(path: Path, connection: sqlite3.Connection) -> None:
     application, version = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
-    if application != APPLICATION_ID:
-        raise JournalError(f"{str(path)!r} is an SQLite database but not a journal of evenhand: {ELSEWHERE}")
-    if version != SCHEMA_VERSION:
+    if (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
         raise JournalError(
             f"the journal {str(path)!r} has the format {version!r}, and this version of evenhand reads "
             f"{SCHEMA_VERSION!r}: use the version that wrote it, or {ELSEWHERE}"
@@ -516,13 +514,6 @@ ROWS_A_TRANSACTION: Final = 500
 MOST_FAULTS: Final = 20
 
 
-def is_reply(completion: str | bytes) -> bool:
-    """Return whether the JSON of a reply can be read."""
-    with suppress(ValidationError):
-        return Completion.model_validate_json(completion) is not None
-    return False
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection to a journal, as it is."""
@@ -559,12 +550,10 @@ def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
         "SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), checksum, identity "
         "FROM reply LEFT JOIN engine ON engine.id = reply.engine"
     )
-    for key, request, completion, given, identity in rows:
+    for key, request, completion, proof, identity in rows:
         name = bytes(key).decode("utf-8", "replace")
-        if given != checksum(key, request, completion):
-            yield f"the reply {name!r} does not fit its checksum: it counts as missing"
-        elif not is_reply(completion):
-            yield f"the reply {name!r} cannot be read: it counts as missing"
+        if reply_of(name, request, completion, proof) is None:
+            yield f"the reply {name!r} cannot be read, or does not fit its checksum: it counts as missing"
         elif identity is None:
             yield f"the reply {name!r} names no engine"
 
@@ -598,12 +587,11 @@ def export_lines(path: Path) -> Iterator[str]:
     """Yield the sound replies of a journal as JSON lines, oldest first."""
     with _opened(path) as connection:
         check_format(path, connection)
-        for *row, proof in connection.execute(
-            "SELECT key, identity, request, completion, recorded_at, checksum "
+        for key, identity, recorded_at, request, completion, proof in connection.execute(
+            "SELECT key, identity, recorded_at, CAST(request AS BLOB), CAST(completion AS BLOB), checksum "
             "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
         ):
-            key, identity, request, completion, recorded_at = row
-            if proof == checksum(key.encode(), request.encode(), completion.encode()) and is_reply(completion):
+            if reply_of(key, request, completion, proof) is not None:
                 line = {
                     "key": key,
                     "identity": json.loads(identity),
@@ -632,13 +620,13 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
             try:
                 line = json.loads(text)
                 identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
-                completion = json.dumps(line["completion"])
                 recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
-                sound = line["key"] == request_key(identity, request) and is_reply(completion)
+                Completion.model_validate(line["completion"])
+                sound = line["key"] == request_key(identity, request)
             except (ValueError, LookupError, TypeError, RecursionError):
                 sound = False
             if sound:
-                yield Row(line["key"], identity, request, completion, recorded_at)
+                yield Row(line["key"], identity, request, json.dumps(line["completion"]), recorded_at)
             else:
                 faults.append(number)
 
