@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -97,3 +98,40 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
 def unknown_engine(name: str) -> ArtifactError:
     """Return the error for a text that is not an engine."""
     return ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}")
+
+
+_CONSTANTS = {"None": None, "True": True, "true": True, "False": False, "false": False}
+
+
+def read_brackets(name: str, brackets: str) -> dict[str, Any]:
+    """Return what stands in brackets behind an id, as unitxt reads it: ``[a=1,b=[x,y],c={d=None}]``.
+
+    Raises:
+        ArtifactError: If it is something else than options; it is not shown, in case it is a key.
+
+    >>> read_brackets("engines.mine", "[temperature=1e-5, stop=[END,2], extra={top_k=1}, seed=None]")
+    {'temperature': 1e-05, 'stop': ['END', 2], 'extra': {'top_k': 1}, 'seed': None}
+    """
+    pieces = [piece.strip() for piece in re.findall(r"[\[\]{},=]|[^\[\]{},=]+", brackets)]
+    pieces = [piece for piece in pieces if piece]
+    if not pieces:
+        return {}
+    inner = [{"=": ":"}.get(each, each) if each in "[]{},=" else json.dumps(_scalar(each)) for each in pieces[1:-1]]
+    try:
+        if [pieces[0], pieces[-1]] != ["[", "]"]:
+            raise ValueError(pieces)  # noqa: TRY301 - as json does where the rest is not of the form
+        fields: dict[str, Any] = json.loads(f"{{{' '.join(inner)}}}")
+    except ValueError:
+        raise ArtifactError(
+            f"'{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
+            "in case it is secret)"
+        ) from None
+    return fields
+
+
+def _scalar(text: str) -> object:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text

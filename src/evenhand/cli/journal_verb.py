@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from evenhand.cli.output import complain, say
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_out, expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
@@ -147,12 +147,9 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
     if not place.is_file():
         raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
     with OpenJournal(place) as opened:
-        batches = opened.batches()
-        if name not in [each.name for each in batches]:
-            there = ", ".join(each.name for each in batches) or "none"
-            raise InvalidInputError(f"the journal {str(place)!r} has no batch {name!r}; it has {there}")
-        for each in batches:
-            if each.name == name:
-                opened.forget_batch(each)
-                say(f"{name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
+        batches = {each.name: each for each in opened.batches()}
+        if name not in batches:
+            raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")
+        opened.forget_batch(batches[name])
+    say(f"{name} is given up; its {format_count(batches[name].requests, 'request')} may be asked for again")
     return 0

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, unknown_id
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, read_brackets, unknown_id
 from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
@@ -33,7 +33,6 @@ TYPES: Final[Mapping[str, type[Engine]]] = {
 _ADDRESS = re.compile(r"(?i)(?P<name>https?://.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)  # IPv6 has brackets too
 _MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
 _OWN_ID = re.compile(r"\w+\.evenhand\.[\w.]+")
-_CONSTANTS = {"None": None, "True": True, "true": True, "False": False, "false": False}
 _BATCH = re.compile(r"[\[,]\s*batch\s*=\s*[Tt]rue")
 
 
@@ -109,40 +108,6 @@ def engine_of(given: object) -> object:
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
     return fetch_engine(given, {} if "{" in name else read_brackets(name, bracket + rest))  # unless it is JSON
-
-
-def read_brackets(name: str, brackets: str) -> dict[str, Any]:
-    """Return what stands in brackets behind an engine's name, as unitxt reads it: ``[a=1,b=[x,y],c={d=None}]``.
-
-    Raises:
-        ArtifactError: If it is something else than options; it is not shown, in case it is a key.
-
-    >>> read_brackets("engines.mine", "[temperature=1e-5, stop=[END,2], extra={top_k=1}, seed=None]")
-    {'temperature': 1e-05, 'stop': ['END', 2], 'extra': {'top_k': 1}, 'seed': None}
-    """
-    pieces = [piece.strip() for piece in re.findall(r"[\[\]{},=]|[^\[\]{},=]+", brackets)]
-    pieces = [piece for piece in pieces if piece]
-    if not pieces:
-        return {}
-    inner = [{"=": ":"}.get(each, each) if each in "[]{},=" else json.dumps(_scalar(each)) for each in pieces[1:-1]]
-    try:
-        if [pieces[0], pieces[-1]] != ["[", "]"]:
-            raise ValueError(pieces)  # noqa: TRY301 - as json does where the rest is not of the form
-        fields: dict[str, Any] = json.loads(f"{{{' '.join(inner)}}}")
-    except ValueError:
-        raise ArtifactError(
-            f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
-            "in case it is secret)"
-        ) from None
-    return fields
-
-
-def _scalar(text: str) -> object:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
-    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text
 
 
 def as_list(given: object) -> list[object]:

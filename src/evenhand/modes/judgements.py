@@ -31,7 +31,6 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share
 from evenhand.question import Question
-from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.measures import (
     UNSCORED_VOTES,
     Column,
@@ -40,19 +39,18 @@ from evenhand.results.measures import (
     Outcomes,
     QuestionName,
     Reported,
+    baseline_note,
+    early_stop_note,
     measure,
     measures_table,
     or_missing,
     score_column,
-)
-from evenhand.results.notes import (
-    baseline_note,
-    early_stop_note,
     spread_note,
     unscored_bounds_note,
     unscored_note,
 )
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
@@ -70,7 +68,6 @@ from evenhand.scoring import (
     NOT_REDRAWN,
     ReplyMeasures,
     ScoreSummary,
-    best_system,
     bounded_mean,
     differences_tables,
     means_if_unscored,
@@ -117,11 +114,6 @@ class DirectMode(Mode[Verdict]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
         """Return the verdict."""
         return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
-
-    def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
-        """Return the verdict as a flat row."""
-        del about
-        return verdict_record(result)
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the one cell."""
@@ -337,21 +329,12 @@ class RubricMode(Mode[RubricResult]):
         return rubric_result(verdicts, rubric, rules, length_penalty=about.facts.get("length_penalty"))
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
-        """Return the score, and the selection for each criterion."""
+        """Return the score, and the selection for each criterion of the response's own rubric."""
         chosen = [
-            (criterion, verdict.selected_label)
+            {"name": criterion.name, "weight": criterion.weight, "selected_option": verdict.selected_label}
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
         ]
-        labels: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
-        if self.own_rubrics:
-            own = [{"name": each.name, "weight": each.weight, "selected_option": label} for each, label in chosen]
-            labels = {"criteria": own}
-        return {
-            "score": result.score,
-            "raw_score": result.raw_score,
-            "unscored_reason": result.unscored_reason,
-            **labels,
-        }
+        return {**super().record(about, result), "raw_score": result.raw_score, "criteria": chosen}
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
         """Give one cell per criterion."""
@@ -1130,20 +1113,14 @@ class JudgementAnalysis(VerdictAnalysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
         level, of_rubric = self.parameters["level"], []
-        scores = {cell: each.score for cell, each in self.summaries.items()}
         if self.rubric is not None:
-            name, found = self.rubric.name, {(system,): each for system, each in self.rubric_scores.items()}
-            of_rubric = [scores_table(f"Rubric {name}", ("system",), found, level=level)]
-            scores |= {(system, name): each.score for (system,), each in found.items()}
-        best = {
-            name: best_system({system: scores[system, name] for system in self.systems})
-            for name in dict.fromkeys(name for _, name in scores)
-        }
+            found = {(system,): each for system, each in self.rubric_scores.items()}
+            of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         return (
             *of_rubric,
-            *differences_tables(self.rubric_differences, best, level=level, kind="rubric-differences"),
+            *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),
             self.text_table(),
-            *differences_tables(self.differences, best, level=level),
+            *differences_tables(self.differences, level=level),
             *panel_tables(list(self._panels.items()), level=level),
         )
 

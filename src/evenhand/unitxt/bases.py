@@ -31,7 +31,6 @@ from unitxt.error_utils import UnitxtError
 from unitxt.inference import TextGenerationInferenceOutput
 from unitxt.llm_as_judge_utils import get_parsed_context
 from unitxt.metric_utils import EmptyPrediction, group_str
-from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
 from unitxt.register import register_local_catalog
 
 random.setstate(_state)

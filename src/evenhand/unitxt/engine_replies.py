@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
-from os import PathLike
+from os import PathLike, fsdecode
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.engines.hosted import broken_connection
 from evenhand.engines.replies import (
@@ -48,7 +48,35 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
     ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
     """
     opaque: list[str] = []
-    return _plain_fields(fields, opaque, guarded=False), list(dict.fromkeys(opaque))
+    plain: Any = _plain("", fields, opaque, guarded=False)
+    return plain, list(dict.fromkeys(opaque))
+
+
+def _plain(name: str, value: object, opaque: list[str], *, guarded: bool) -> object:
+    """Return a field as plain JSON. In credentials and headers, a text that looks random is hidden as a key."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, Mapping):
+        opaque += [type(key).__name__ for key in value if not isinstance(key, str | int | float | None)]
+        named = {str(key): each for key, each in value.items()}
+        read = {
+            key: _plain(key, each, opaque, guarded=guarded or _holds_secrets(name))
+            for key, each in named.items()
+            if key.casefold() not in _NOT_IN_REPLIES and not _is_hidden(key, each)
+        }
+        return {key: each for key, each in read.items() if each != REDACTED and (each != {} or not named[key])}
+    if isinstance(value, list | tuple | AbstractSet):
+        listed = sorted(value, key=str) if isinstance(value, AbstractSet) else value
+        return [_plain(name, item, opaque, guarded=guarded) for item in listed]
+    if isinstance(value, str | PurePath):
+        address = any(word in name.casefold() for word in _ADDRESSES)
+        return REDACTED if guarded and not address and looks_random(str(value)) else redact(str(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    opaque.append(name)
+    return type(value).__name__
 
 
 def secret_values(fields: object) -> Iterator[str]:
@@ -60,45 +88,6 @@ def secret_values(fields: object) -> Iterator[str]:
             yield from _texts(value)
         else:
             yield from secret_values(value)
-
-
-def _plain_fields(fields: Mapping[object, object], opaque: list[str], *, guarded: bool) -> dict[str, object]:
-    """Return fields as plain JSON. In credentials and headers, a text that looks random is hidden as a key."""
-    read: dict[str, object] = {}
-    for key, value in fields.items():
-        name = str(key)
-        if not isinstance(key, str | int | float | None):
-            opaque.append(type(key).__name__)
-        if name.casefold() in _NOT_IN_REPLIES or _is_hidden(name, value):
-            continue
-        item = _plain_value(name, value, opaque, guarded=guarded)
-        if item != REDACTED and (item != {} or not value):
-            read[name] = item
-    return read
-
-
-def _plain_value(name: str, value: object, opaque: list[str], *, guarded: bool) -> object:
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, Mapping):
-        return _plain_fields(value, opaque, guarded=guarded or _holds_secrets(name))
-    if isinstance(value, AbstractSet) and all(isinstance(item, str) for item in value):
-        value = sorted(map(str, value))
-    if isinstance(value, list | tuple):
-        return [_plain_value(name, item, opaque, guarded=guarded) for item in value]
-    if isinstance(value, str | PurePath):
-        return _field_shown(name, str(value), guarded=guarded)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    opaque.append(name)
-    return type(value).__name__
-
-
-def _field_shown(name: str, text: str, *, guarded: bool) -> str:
-    address = any(word in name.casefold() for word in _ADDRESSES)
-    return REDACTED if guarded and not address and looks_random(text) else redact(text)
 
 
 def _holds_secrets(name: str) -> bool:
@@ -113,17 +102,10 @@ def _is_hidden(name: str, value: object) -> bool:
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, bytes):
-        yield value.decode("utf-8", "replace")
-    elif isinstance(value, str):
-        yield value
-    elif isinstance(value, PathLike):
-        yield str(value)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple | AbstractSet):
-        for item in value:
+    if isinstance(value, str | bytes | PathLike):
+        yield fsdecode(value)
+    elif isinstance(value, Mapping | list | tuple | AbstractSet):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item)
 
 

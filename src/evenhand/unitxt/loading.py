@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
-from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
+from evenhand.catalog import catalog_path, own_entry, read_brackets, read_entry, unknown_id
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.documents import (
     CRITERION_FIELDS,
@@ -84,15 +84,8 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
         LookupError: If no local catalog has the id.
         ArtifactError: If the text behind the id is not ``[name=value,…]``.
     """
-    name, overrides = identifier, {}
-    if {"[", "]"} & set(identifier):
-        from evenhand.unitxt.bases import own_words, separate_overrides, with_numbers  # noqa: PLC0415 - imports unitxt
-
-        try:
-            name, given = separate_overrides(identifier)
-        except ValueError as error:
-            raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
-        overrides = cast("dict[str, Any]", with_numbers(given or {}))
+    name, bracket, rest = identifier.partition("[")
+    overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
     if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
