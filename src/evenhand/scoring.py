@@ -22,13 +22,13 @@ from evenhand.numbers import (
 from evenhand.results.measures import (
     Column,
     Reported,
+    Spending,
     UnscoredCounts,
     measure,
     measures_table,
     or_missing,
     reported_difference,
 )
-from evenhand.results.notes import Spending
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals

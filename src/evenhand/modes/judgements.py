@@ -31,7 +31,6 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share
 from evenhand.question import Question
-from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.measures import (
     UNSCORED_VOTES,
     Column,
@@ -40,19 +39,18 @@ from evenhand.results.measures import (
     Outcomes,
     QuestionName,
     Reported,
+    baseline_note,
+    early_stop_note,
     measure,
     measures_table,
     or_missing,
     score_column,
-)
-from evenhand.results.notes import (
-    baseline_note,
-    early_stop_note,
     spread_note,
     unscored_bounds_note,
     unscored_note,
 )
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS_AND_VOTES,
