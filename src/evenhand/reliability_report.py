@@ -33,7 +33,6 @@ from evenhand.judging.run import limits_after
 from evenhand.options import (
     JudgeArguments,
     Options,
-    RecordedOptions,
     ReliabilityArguments,
     RunOptions,
     WinratesArguments,
@@ -41,8 +40,7 @@ from evenhand.options import (
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Remark, UnscoredCounts
-from evenhand.results.notes import Spending, baseline_note
+from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import VoteColumns
@@ -251,11 +249,11 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         VoteRules.from_parameters(dict(options)).check(criterion.scale)
         reader, cluster = LabelReader(criterion, as_index=options.as_index), options.cluster_field
         cells = read_assessments(read, reader, gold=gold, cluster_field=cluster)  # type: ignore[arg-type] # a column
-        how = {"rule": None, "weights": None, **options.values_of(RecordedOptions)}
-        return _reported([verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], (), how)], options)
+        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], options)
+        return _reported([table], options)
     how = {name: getattr(options, name) for name in ("criteria", "votes", "split", "allow_ties", "scale", "systems")}
     how |= {"gold_fields": gold, **read.fields, **_of_runs(options)}
-    table: Any = compare_systems(data, WinratesArguments(**how))
+    table = compare_systems(data, WinratesArguments(**how))
     return _reported([table], options)
 
 

@@ -94,7 +94,7 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (ChecklistJudge, CHECKLIST, {"primary_metric": "normalized", "use_logprobs": False}, "use_logprobs=False asks for"),
     (ChecklistJudge, CHECKLIST, {"primary_metric": "normalized", "stop_early": True}, "stop_early does not go"),
     (ChecklistJudge, CHECKLIST, {"aggregation": "median"}, "median"),
-    (ChecklistJudge, CHECKLIST, {"prompt": "direct_verdict"}, "the prompt is 'checklist_sheet'"),
+    (ChecklistJudge, CHECKLIST, {"prompt": "direct_verdict"}, "asked about a sheet"),
     (ChecklistJudge, CHECKLIST, {"prompt": "Judge {{ response }}"}, "does not name {{ items }}"),
     (ChecklistJudge, CHECKLIST, {"allow_na": 3}, "allow_na is 3; it should be a valid boolean"),
     (PairwiseJudge, OVERALL, {"on_position_bias": "ties"}, "Did you mean 'tie'"),

@@ -41,8 +41,7 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Line, Remark, or_missing, table_rows
-from evenhand.results.notes import unscored_note
+from evenhand.results.measures import Line, Remark, or_missing, table_rows, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import ReplyMeasures, readings_note, reply_measures

@@ -24,11 +24,21 @@ from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
 from evenhand.options import RunOptions
-from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
+from evenhand.results.measures import (
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    Reported,
+    baseline_note,
+    early_stop_note,
+    measures_of,
+    measures_table,
+    unscored_note,
+)
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules
 from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.votes import Verdict, Vote
 

@@ -45,7 +45,6 @@ from evenhand.numbers import (
 from evenhand.options import ChecklistMetric as Metric
 from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.question import Question
-from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -55,12 +54,16 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     UnscoredCounts,
+    baseline_note,
+    early_stop_note,
     measure,
     measures_table,
     or_missing,
+    unscored_bounds_note,
+    unscored_note,
 )
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
 from evenhand.scoring import (
     VoteMeasures,

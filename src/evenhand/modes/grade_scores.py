@@ -31,11 +31,18 @@ from evenhand.numbers import (
     format_percent,
 )
 from evenhand.question import Question
-from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Column, Reported, measure, measures_table, or_missing
-from evenhand.results.notes import baseline_note, unscored_note
+from evenhand.results.measures import (
+    Column,
+    Reported,
+    baseline_note,
+    measure,
+    measures_table,
+    or_missing,
+    unscored_note,
+)
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.scoring import GRADED_ON_OTHERS, ReplyMeasures, readings_note, reply_measures
 from evenhand.statistics import (

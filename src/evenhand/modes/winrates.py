@@ -52,7 +52,6 @@ from evenhand.numbers import (
 )
 from evenhand.options import Reduction
 from evenhand.question import Question, comparison_criterion, swapped_index
-from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -63,13 +62,17 @@ from evenhand.results.measures import (
     QuestionName,
     Reported,
     UnscoredCounts,
+    baseline_note,
+    early_stop_note,
     measure,
     measures_table,
     or_missing,
     reported_difference,
+    unscored_bounds_note,
+    unscored_note,
 )
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
 from evenhand.scoring import VoteMeasures, readings_note, vote_measures
 from evenhand.statistics import Interval, mean_intervals
