@@ -12,7 +12,7 @@ from evenhand.cli import main
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
-from evenhand.results.run_record import run_yaml
+from evenhand.results.made_by import run_yaml
 from evenhand.run_files import TEMPLATES, RunFile, schema, template
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer

@@ -192,19 +192,13 @@ class Grid(Seeded):
     )
     samples: int = option(1, "Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.", ge=1)
     shuffles: int = option(1, "How many permutations ``shuffled`` draws, without repetition.", ge=1)
-    stop_early: bool = option(
-        False,
-        "Stop drawing once all draws would lead to the same outcome, for certain or with a probability of 98.5 %. What "
-        "needs all draws (spread, confidences, expected values) is missing then.",
-    )
+    stop_early: bool = option(False, "Stop drawing once the outcome is settled (98.5 %); no spread then.")
 
 
 class FlowOptions(Seeded):
     """How a judge is asked."""
 
-    flow: FlowName = option(
-        "two_step", "``two_step`` (assessment, then selection), ``one_step`` (half the calls) or ``verdict_only``."
-    )
+    flow: FlowName = option("two_step", "``two_step`` (assess, then select), ``one_step`` or ``verdict_only``.")
     max_reasks: int = option(1, "How often a judge is asked again if a reply has no form of a verdict.", ge=0)
     generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call per vote).")
     include_prompts_in_result: bool = option(True, "Keep the prompts in the votes.")
@@ -215,17 +209,12 @@ class RuleOptions(Options):
     """How the votes on a question become a verdict."""
 
     aggregation: Aggregation = option(None, "The panel rule, or scale -> rule; the scale's default when None.")
-    on_position_bias: str | None = option(
-        None, "If orders disagree: average, tie, abstain or first; the scale's default when None."
-    )
+    on_position_bias: str | None = option(None, "If orders disagree: average, tie, abstain or first.")
     scoring: ScoringName = option(
         "selected",
-        "``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under the "
-        "log-probabilities of the verdict.",
+        "``selected``: a vote counts its option's value; ``expected``: the mean value under the log-probabilities.",
     )
-    min_mass: float = option(
-        0.5, "Log-probabilities that cover less than this share of the replies are not used.", ge=0, le=1
-    )
+    min_mass: float = option(0.5, "The least share of replies that log-probabilities must cover.", ge=0, le=1)
 
 
 class Limits(Options):
@@ -236,24 +225,12 @@ class Limits(Options):
     reason ``budget``.
     """
 
-    max_calls: int | None = option(
-        None, "Replies to ask for at most; a request that is sent again for the same reply counts once.", ge=0
-    )
+    max_calls: int | None = option(None, "Replies to ask for at most; retries do not count.", ge=0)
     max_cost: float | None = option(
-        None,
-        "US dollars at most: a call is sent only if the most that it can cost fits, by its prompt, ``max_tokens`` and "
-        "prices. An engine without a price is refused: set ``prompt_price`` and ``completion_price`` (US dollars per "
-        "million tokens).",
-        ge=0,
+        None, "US dollars at most, by an upper bound of each call; an engine without a price is refused.", ge=0
     )
-    max_failure_rate: float = option(
-        0.2, "The share of votes that may fail (reason ``engine_error``) before the run ends in an error.", ge=0, le=1
-    )
-    offline: bool = option(
-        False,
-        "Send nothing: answer from the journal, and leave other votes unscored (``offline``). ``EVENHAND_OFFLINE=1`` "
-        "sets it for every run.",
-    )
+    max_failure_rate: float = option(0.2, "The share of votes that may fail before a run fails.", ge=0, le=1)
+    offline: bool = option(False, "Send nothing; answer from the journal (``EVENHAND_OFFLINE=1`` for every run).")
     progress: bool = option(True, "Show a progress bar.")
 
 
@@ -262,14 +239,11 @@ class IntervalOptions(Options):
 
     level: float = option(0.95, "Of the intervals.", ge=0.5, lt=1)
     interval: IntervalMethod = option(
-        "auto",
-        "How intervals of means and rates are made: ``auto``, ``exact``, ``t``, ``bootstrap`` or ``anytime``; see "
-        ":func:`~evenhand.statistics.ratio_intervals`.",
+        "auto", "How means and rates get intervals; see :func:`~evenhand.statistics.ratio_intervals`."
     )
     cluster_field: Column | Literal[False] | None = option(
         None,
-        "The column whose equal values mark rows that belong together (a document, a user); intervals and tests are "
-        "over these clusters. False: the rows are independent. None: the same, with a warning if a column repeats.",
+        "The column whose equal values mark rows that belong together; False if rows are independent, None to warn.",
     )
 
     @model_validator(mode="after")
@@ -285,9 +259,7 @@ class IntervalOptions(Options):
 class GroupOptions(Options):
     """The groups of rows by which a result can be split."""
 
-    group_fields: Columns | None = option(
-        None, "The columns whose values group the rows, such as a topic or a language, for ``by`` of the result."
-    )
+    group_fields: Columns | None = option(None, "Columns whose values group the rows, for ``by``.")
 
 
 class GoldOptions(Options):
@@ -295,16 +267,10 @@ class GoldOptions(Options):
 
     gold_field: str | None = option(
         None,
-        "The task data field with the label or number that a person gave, None without one; of a rubric or checklist a "
-        "mapping of names to labels; of one criterion also the labels of several people. It adds ``<main>_corrected``: "
-        "see :func:`evenhand.correct`.",
+        "The field with a person's label or number, or a mapping of names to labels; adds ``<main>_corrected``.",
     )
-    gold_design: Design | None = option(
-        None, "How the labelled instances were chosen: ``random``, ``by_verdict`` or ``probabilities``."
-    )
-    gold_probability_field: str | None = option(
-        None, "With ``probabilities``: the field with the probability of being drawn."
-    )
+    gold_design: Design | None = option(None, "How the labelled instances were chosen.")
+    gold_probability_field: str | None = option(None, "With ``probabilities``: that of being drawn.")
 
 
 class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupOptions):
@@ -314,17 +280,10 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
     from this class.
     """
 
-    model: str | None = option(
-        None, "The model of the server whose address ``engine`` is; or write ``http://localhost:8000/v1[model=…]``."
-    )
-    batch: bool | None = option(
-        None,
-        "Use the provider's batch interface: half the price, replies within a day, ``flow='one_step'`` by default.",
-    )
+    model: str | None = option(None, "The model of the server whose address ``engine`` is.")
+    batch: bool | None = option(None, "Use the provider's batch interface: half the price, replies within a day.")
     data_classification: Columns | None = option(
-        None,
-        "The class of all data, such as ``pii``, or several of which an engine must allow one; in addition to the "
-        "column ``data_classification_policy`` of a row.",
+        None, "The classes of all data, such as ``pii``, in addition to a row's ``data_classification_policy``."
     )
     judge_weights: tuple[float, ...] | None = option(None, "One positive weight per judge, in the order of the panel.")
     journal: str | Path | None = option("default", '``"default"``, the path of a journal file, or None for no journal.')
@@ -351,29 +310,16 @@ class StreamOptions(Options):
     """How a data set is judged part by part, to save memory."""
 
     stream_to: str | Path | None = option(
-        None,
-        "A folder: rows are read and judged block by block, and written there as parts (.parquet). The same run again "
-        "continues after the parts that exist.",
+        None, "A folder for results, part by part (.parquet); the same run goes on after the parts that exist."
     )
-    part_rows: int | None = option(
-        None, "With ``stream_to``: the rows of a part; by default those of about 4,000 votes.", ge=1
-    )
+    part_rows: int | None = option(None, "With ``stream_to``: the rows of a part, by default about 4,000 votes.", ge=1)
 
 
 RESAMPLES = option(1000, "Draws for the intervals of kappa and alpha.", ge=1)
-JUDGE_FIELD = option(
-    None,
-    "Of recorded votes: the column that names the judge (``judge``). Without one every column of votes is a judge.",
-)
+JUDGE_FIELD = option(None, "Of recorded votes: the column that names the judge (``judge``); else every column is one.")
 SAMPLE_FIELD = option(None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``).")
-SYSTEMS_FIELD = option(
-    None, "Long data, and recorded votes on responses: the column that names the system (``system``)."
-)
-SWAPPED_FIELD = option(
-    None,
-    "Of recorded votes: the column that is true where the second system was shown first, or the options in the "
-    "reversed order (``swapped``); an empty cell of a comparison: the order is not known.",
-)
+SYSTEMS_FIELD = option(None, "Long data, recorded votes: the column that names the system (``system``).")
+SWAPPED_FIELD = option(None, "Of recorded votes: true where the order shown was the other one (``swapped``).")
 
 
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
@@ -391,12 +337,8 @@ class VoteFields(Options):
     judge_field: str | None = JUDGE_FIELD
     sample_field: str | None = SAMPLE_FIELD
     systems_field: str | None = SYSTEMS_FIELD
-    first_field: str | None = option(
-        None, "Of recorded comparisons: the column that names the first system, which was shown first (``first``)."
-    )
-    second_field: str | None = option(
-        None, "Of recorded comparisons: the column that names the second system (``second``)."
-    )
+    first_field: str | None = option(None, "Of recorded comparisons: the system shown first (``first``).")
+    second_field: str | None = option(None, "Of recorded comparisons: the second system (``second``).")
     swapped_field: str | None = SWAPPED_FIELD
     item_field: str | None = option(None, "Of recorded answers: the column that names the item (``item``).")
 
@@ -414,37 +356,23 @@ class AssessmentOptions(RunOptions):
 
     examples: Any = option(
         None,
-        "Labelled rows (or the path of a file with them) from which each question draws cases that are shown first: "
-        "balanced over the labels, seeded, never the row itself. They have the response columns (or ``response``), the "
-        "context columns and the labels.",
+        "Labelled rows, or a file of them: each question is shown some first, balanced, seeded, never its own.",
     )
-    num_examples: int | None = option(
-        None, "How many cases each question is shown; one of each label in the rows by default.", ge=1
-    )
+    num_examples: int | None = option(None, "Cases that each question is shown; by default one per label.", ge=1)
     label_fields: Mapping[str, str] | None = option(
-        None,
-        "Criterion name -> column of ``examples`` with the label; ``{system}`` stands for the system. Without it the "
-        "column that ``gold_fields`` names, or else the one that is called like the criterion.",
+        None, "Criterion name -> column of ``examples`` with the label; by default as in ``gold_fields``, or its name."
     )
     as_index: bool = AS_INDEX
     guidelines: str = GUIDELINES
-    auto_na_option: bool | None = option(
-        None, "Offer the option that it does not apply with each criterion that has none (the default for a rubric)."
-    )
+    auto_na_option: bool | None = option(None, "Offer NA with each criterion (the default for a rubric).")
     calls: Literal["per_criterion", "per_item"] = option(
         "per_criterion", "``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric."
     )
     na_strategy: str | None = option(
-        None,
-        "The effect of a criterion that does not apply, instead of that in the rubric: ``skip``, ``zero``, ``partial`` "
-        "or ``fail``.",
+        None, "Instead of the rubric's, for criteria that do not apply: ``skip``, ``zero``, ``partial`` or ``fail``."
     )
     na_partial: float | None = option(None, "The value of ``partial``, instead of that in the rubric.")
-    length_penalty: Any = option(
-        None,
-        "A :class:`~evenhand.aggregation.rubric_score.LengthPenalty`, or its fields: what a response that is too long "
-        "loses.",
-    )
+    length_penalty: Any = option(None, "What a response that is too long loses: a ``LengthPenalty``, or its fields.")
 
     @model_validator(mode="after")
     def _fits_in_one_call(self) -> Self:
@@ -465,17 +393,11 @@ class ChecklistOptions(RunOptions):
 
     mode: CheckMode = option("batch", "``batch``: one call answers all items; ``item``: one call per item.")
     primary_metric: ChecklistMetric = option(
-        "pass",
-        "``pass`` (the share of yes), ``weighted`` (by the items' weights) or ``normalized`` (the mean probability of "
-        "yes, which asks for log-probabilities).",
+        "pass", "``pass`` (share of yes), ``weighted`` (by weights) or ``normalized`` (mean probability of yes)."
     )
     capture_reasoning: bool = option(False, "Ask for a sentence of reasons before each answer.")
-    use_logprobs: bool | None = option(
-        None, "Ask for log-probabilities; by default where ``primary_metric`` needs them."
-    )
-    allow_na: bool | None = option(
-        None, "Offer N/A as an answer to every item (True) or to none (False); by default the items say."
-    )
+    use_logprobs: bool | None = option(None, "Ask for log-probabilities; by default where they are needed.")
+    allow_na: bool | None = option(None, "Offer N/A with every item or with none; by default as the items say.")
 
     @model_validator(mode="after")
     def _takes_its_metric(self) -> Self:
@@ -500,17 +422,14 @@ class ContestOptions(RunOptions):
     """How two responses are compared."""
 
     allow_ties: bool = option(False, "Offer the judge a tie; the graded scale always does.")
-    scale: Literal["choice", "graded"] = option(
-        "choice", "``choice`` (which one is better) or ``graded`` (five levels)."
-    )
+    scale: Literal["choice", "graded"] = option("choice", "``choice`` or ``graded`` (five levels).")
 
 
 class PairwiseOptions(ContestOptions):
     """How the responses of systems are compared."""
 
     design: str = option(
-        "all",
-        "Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs a prompt>`` or ``swiss:<rounds>``.",
+        "all", "Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs a prompt>`` or ``swiss:<rounds>``."
     )
     reduction: Reduction = option("win_rate", "``win_rate``, or, with the graded scale, ``weighted_win_rate``.")
 
@@ -523,22 +442,15 @@ RESPONSE_FIELDS = option("response", "The column with the responses; several col
 SYSTEMS = option(None, "Of long data or recorded votes: which systems, in which order; all by default.")
 ID_FIELD = option(None, "The column with the id of each row; rows with the same id are about the same instance.")
 SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
-UNRELATED_OPTION = option(
-    False, "Ask for the best of all a second time, with a candidate of another row among the candidates."
-)
+UNRELATED_OPTION = option(False, "Ask a second time, with a candidate of another row among the candidates.")
 
 
 class AskingArguments(Options):
     """The arguments of every function that asks judges."""
 
-    engine: Any = option(
-        None,
-        "The judge, or several: models (``openai/gpt-4.1-mini``), servers' addresses with ``model``, or catalog ids.",
-    )
+    engine: Any = option(None, "The judges: models (``openai/gpt-4.1-mini``), servers' addresses or catalog ids.")
     context_fields: ContextFields = option(
-        None,
-        "Columns that the judge is shown in addition: one, several, or name shown -> column; by default those that the "
-        "criterion, rubric or checklist names.",
+        None, "Columns that the judge is shown too, or name shown -> column; by default those that the criterion names."
     )
     reference_field: str | None = option(None, "The column with a known good answer; ``reference`` when there is one.")
     id_field: str | None = ID_FIELD
@@ -551,8 +463,7 @@ class VoteArguments(VoteFields):
 
     votes: Any = option(
         None,
-        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
-        "without a ``data`` the data themselves, with the column ``vote``. What is judged may be left out then.",
+        "Recorded votes instead of a judge: their columns, or without ``data`` rows with a column ``vote``.",
     )
 
 
@@ -566,13 +477,9 @@ class JudgeArguments(RunArguments, AssessmentOptions):
     criteria: Any = CRITERIA
     response_fields: Columns = RESPONSE_FIELDS
     gold_fields: str | Mapping[str, str] | None = option(
-        None, "Criterion name -> column with the label that a person gave; ``{system}`` stands for the system."
+        None, "Criterion name -> column with a person's label; ``{system}`` stands for the system."
     )
-    rubric_field: str | None = option(
-        None,
-        "The column that holds each row's own rubric: a list or mapping of criteria, in the form of another tool too "
-        "(such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a rubric.",
-    )
+    rubric_field: str | None = option(None, "The column with each row's own rubric, or its id.")
 
 
 class ChecklistArguments(RunArguments, VoteArguments, ChecklistOptions):
@@ -580,15 +487,9 @@ class ChecklistArguments(RunArguments, VoteArguments, ChecklistOptions):
 
     checklist: Any = option(None, "The checklist: a catalog id, or a YAML or JSON file.")
     response_fields: Columns = RESPONSE_FIELDS
-    checklist_field: str | None = option(
-        None,
-        "The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON text of one, "
-        "or the id of a checklist.",
-    )
+    checklist_field: str | None = option(None, "The column with each row's own checklist, or its id.")
     gold_fields: str | Mapping[str, str] | None = option(
-        None,
-        "Item name -> column with the answer that a person gave; or one column with the answers to all items, as a "
-        "list in their order or as a mapping by their names. ``{system}`` stands for the system.",
+        None, "Item name -> column with a person's answer, or one column with all; ``{system}`` stands for the system."
     )
     guidelines: str = GUIDELINES
 
@@ -597,23 +498,16 @@ class WinratesArguments(RunArguments, VoteArguments, PairwiseOptions):
     """The arguments of :func:`evenhand.winrates`."""
 
     criteria: Any = CRITERION
-    response_fields: Columns | None = option(
-        None, "Wide data: the columns with the responses, one per system. Long data: the column with the response."
-    )
+    response_fields: Columns | None = option(None, "Wide data: one column per system. Long data: one column.")
     systems: tuple[str, ...] | None = SYSTEMS
-    id_field: str | None = option(
-        None, 'The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.'
-    )
+    id_field: str | None = option(None, "The column that names the prompt, which long data must have.")
     gold_fields: str | None = option(
         None,
-        "Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}`` and "
-        "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
+        "Wide data: the column with the preferred system or ``tie`` of ``{first}`` and ``{second}``.",
     )
     stop: Literal["decided"] | None = option(
         None,
-        "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "
-        "decided which of the two is better, where any pair of equal systems is ever decided with a probability of 1 - "
-        "``level`` at most. Intervals and tests hold at all looks together then.",
+        "``decided``: ask until it is decided which system is better (wrongly in 1 - ``level`` of the cases at most).",
     )
 
     @model_validator(mode="after")
@@ -631,9 +525,7 @@ class GradeScoresArguments(RunArguments):
 
     criteria: Any = CRITERION
     response_fields: str | tuple[str, ...] | None = option(
-        None,
-        "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
-        "one per candidate.",
+        None, "The column with each row's list of candidates, or one column per candidate."
     )
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
@@ -657,19 +549,15 @@ class ReliabilityArguments(AskingArguments, VoteArguments, ContestOptions):
 
     criteria: Any = CRITERIA
     response_fields: str | tuple[str, ...] | None = option(
-        None, "The column with the responses, or several; pairwise criteria need two or more."
+        None, "The columns with the responses; two or more for pairs."
     )
     systems: tuple[str, ...] | None = SYSTEMS
     gold_fields: str | Mapping[str, str] | None = option(
         None,
-        "Criterion name -> column with a person's answer: a label (``{system}`` stands for the response column), or a "
-        "preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column alone where "
-        "there is one criterion.",
+        "Criterion name -> column with a person's label or preferred system (``{system}``, ``{first}``, ``{second}``).",
     )
     as_index: bool = AS_INDEX
-    confidences: bool = option(
-        False, "Ask for log-probabilities, and measure whether they are calibrated; needs people's labels."
-    )
+    confidences: bool = option(False, "Measure whether log-probabilities are calibrated; needs labels.")
     resamples: int = RESAMPLES
 
 
@@ -686,9 +574,7 @@ class VerdictArguments(RecordedArguments):
     """The arguments of every function that reduces recorded votes to verdicts."""
 
     rule: str | None = option(None, "The rule of the panel; by default that of the scale.")
-    weights: Weights = option(
-        None, "One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules."
-    )
+    weights: Weights = option(None, "One weight per judge, or judge -> weight; for weighted rules.")
     gold_fields: str | None = option(None, "The column with the label that a person gave.")
     judge_field: str | None = JUDGE_FIELD
     systems_field: str | None = SYSTEMS_FIELD
@@ -706,43 +592,27 @@ class ReadRepliesArguments(VerdictArguments):
 
     replies: Any = option(None, "The columns with the texts of the replies, one per judge.")
     swapped_field: str | None = SWAPPED_FIELD
-    finish_reason_field: str | None = option(
-        None, "The column with the server's finish reason: ``length`` says that a reply was cut off."
-    )
-    pattern: str | None = option(
-        None,
-        r'A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does not '
-        "match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.",
-    )
+    finish_reason_field: str | None = option(None, "The column with the finish reason: ``length`` is cut off.")
+    pattern: str | None = option(None, "A regular expression with one group around the label; None for the four forms.")
 
 
 class AgreementArguments(RecordedArguments):
     """The arguments of :func:`evenhand.agreement`."""
 
-    votes: Any = option(
-        None, "The columns with the judges' votes, one per judge; or one whose cells are lists or mappings."
-    )
-    gold_fields: str | tuple[str, ...] | None = option(
-        None, "The column with the labels that a person gave; several are several people."
-    )
+    votes: Any = option(None, "The columns with the judges' votes, or one whose cells are lists or mappings.")
+    gold_fields: str | tuple[str, ...] | None = option(None, "The columns with the labels of people.")
 
 
 class PlanOptions(Options):
     """What a plan is for, and what is assumed where there is no pilot."""
 
-    half_width: float | None = option(
-        None, "The half-width that the interval of a score shall have.", gt=0, allow_inf_nan=False
-    )
-    difference: float | None = option(
-        None, "How far apart two systems are that the test shall find.", gt=0, allow_inf_nan=False
-    )
+    half_width: float | None = option(None, "That the interval of a score shall have.", gt=0, allow_inf_nan=False)
+    difference: float | None = option(None, "Of two systems, that the test shall find.", gt=0, allow_inf_nan=False)
     rows: int | None = option(None, "Say what this number of judged rows shows, instead of planning it.", ge=2)
     labels: int | None = option(None, "Rows, drawn at random, that people label; planned by default.", ge=2)
     systems: int | None = option(None, "How many are compared; 2 where a difference is asked for, else 1.", ge=1)
     mean: float = option(0.5, "Of yes/no scores; 0.5 takes the most rows.", gt=0, lt=1)
-    sd: float | None = option(
-        None, "Standard deviation of scores from 0 to 1; without it they are yes/no.", gt=0, le=0.5
-    )
+    sd: float | None = option(None, "Of scores from 0 to 1; without it they are yes/no.", gt=0, le=0.5)
     correlation: float = option(0.5, "Of the scores of two systems on the same rows.", ge=-1, lt=1)
     judge_correlation: float | None = option(None, "Of the judge's scores with people's: plans labels.", gt=0, lt=1)
     power: float = option(0.8, "How often the test shall find the difference.", gt=0, lt=1)

@@ -11,9 +11,9 @@ from typing import Any, Final, Self
 from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import Criterion, names_of
+from evenhand.criteria import names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
-from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.fields import check_label_columns
 from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
@@ -22,20 +22,17 @@ from evenhand.files import check_layout, read_bytes, write_as_it_ends
 from evenhand.judge_reliability.one_judge import (
     CriterionReliability,
     JudgesAgreement,
-    Questions,
     criterion_tables,
     findings,
     judges_table,
     questions_of,
     reliability_of_judges,
 )
-from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.run import limits_after, parameters_of
+from evenhand.judging.run import limits_after
 from evenhand.options import (
     JudgeArguments,
     Options,
-    RecordedOptions,
     ReliabilityArguments,
     RunOptions,
     WinratesArguments,
@@ -43,15 +40,15 @@ from evenhand.options import (
 from evenhand.raters import verdicts_of_votes
 from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
 from evenhand.report.page import report_page
-from evenhand.results.measures import Remark, UnscoredCounts
-from evenhand.results.notes import Spending, baseline_note
+from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import VoteColumns
 from evenhand.row_runs import assess, compare_systems
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.unitxt.loading import load_any_criterion, load_comparison
+from evenhand.unitxt.loading import load_any_criterion
 from evenhand.version import __version__
-from evenhand.votes import Vote, is_missing
+from evenhand.votes import Vote
 
 KIND = "reliability"
 LAYOUT: Final = 5
@@ -176,9 +173,6 @@ class ReliabilityReport(PrintedTables):
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")
 """The options that single judges do not take."""
 
-REPEATED = ("reference_field", "as_index", "allow_ties", "scale", "confidences", "resamples")
-"""The options that the parameters of a report repeat as they are."""
-
 
 def report_reliability(data: object, options: ReliabilityArguments) -> ReliabilityReport | RunEstimate:
     """Report how far judges can be trusted: see :func:`evenhand.functions.reliability`."""
@@ -188,78 +182,50 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
         return _recorded_report(data, options)
     refuse_vote_columns(options)
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
-    rows = read_rows(data, options.split)
-    judges = judges_of(options.engine, options.model, batch=options.batch)
-    assessed, compared = _sorted_criteria(options)
-    why = "it chooses among the systems of recorded votes; responses are in response_fields"
-    _refuse({"systems": options.systems}, why)
-    given = options.response_fields
-    fields = (given,) if isinstance(given, str) else given or ()
-    if len(fields) < 1 + bool(compared):
-        needing = [each.name for each in compared or assessed]
-        raise InvalidInputError(
-            f"response_fields names {list(fields)!r}; name one column or more, and two or more for {needing!r} if "
-            "they are pairwise"
-        )
-    if not compared:
-        _refuse(options.changed_from_default("allow_ties", "scale"), "no criterion is pairwise")
-    gold = _gold_columns(options.gold_fields, [*assessed, *compared])
-    rules, context = VoteRules.from_parameters(dict(options)), options.context_fields
-    parameters = {
-        "evenhand_version": __version__,
-        "judges": [judge.judge_id for judge in judges],
-        "n": len(rows),
-        "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
-        "response_fields": list(fields),
-        "context_fields": list(context) if isinstance(context, tuple) else context,
-        "gold_fields": gold,
-        **{name: getattr(options, name) for name in REPEATED},
-        **parameters_of(options, rules, Flow.of(options)),
-    }
-    runs = _runs(options, list(judges), (assessed, compared), gold)
+    rows, runs = read_rows(data, options.split), _runs(options)
     if options.dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
         asked = [function(rows, own.model_copy(update={"dry_run": True})) for function, own in runs]
         estimate = RunEstimate.total(asked)
         if options.dry_run:
             return estimate
-    lengths = {
-        (number, field): len(text_of(response))
-        for number, row in enumerate(rows if assessed else ())
-        for field in fields
-        if not is_missing(response := field_of(row, field, number, "response_fields"))
-    }
-    questions: list[Questions] = []
+    tables: list[Results] = []
     cast: list[Vote] = []
     for function, arguments in runs:
         left = limits_after(options, cast)
         limits = {"max_calls": left.max_calls, "max_cost": left.max_cost}
-        table = function(rows, arguments.model_copy(update=limits))
-        cast += [vote for cell in table.cells() for vote in cell.votes]
-        questions += questions_of(table, rules, lengths)
-    spent = Spending.of(cast, dict(options))
-    parameters |= {} if spent is None else {"spending": asdict(spent)}
-    return _reported(questions, parameters, options)
+        tables.append(function(rows, arguments.model_copy(update=limits)))
+        cast += [vote for cell in tables[-1].cells() for vote in cell.votes]
+    return _reported(tables, options, Spending.of(cast, dict(options)))
 
 
-def _runs(
-    options: ReliabilityArguments,
-    judges: list[Any],
-    criteria: tuple[list[Criterion], list[Criterion]],
-    gold: Mapping[str, str],
-) -> list[tuple[Callable[..., Any], Options]]:
+def _runs(options: ReliabilityArguments) -> list[tuple[Callable[..., Any], Options]]:
     """Return the runs of `judge` and `winrates` that answer what is asked, with their arguments."""
-    assessed, compared = criteria
-    shared = {**_of_runs(options), "engine": judges}
-    shared |= {"scoring": "expected"} if options.confidences else {}
+    why = "it chooses among the systems of recorded votes; responses are in response_fields"
+    _refuse({"systems": options.systems}, why)
+    criteria = [load_any_criterion(reference) for reference in as_list(options.criteria)]
+    assessed = [each for each in criteria if each.scale != "pairwise"]
+    given = options.response_fields
+    fields = (given,) if isinstance(given, str) else given or ()
+    if len(fields) < (1 if len(assessed) == len(criteria) else 2):
+        raise InvalidInputError(
+            f"response_fields names {list(fields)!r}; name one column or more, and two or more for "
+            f"{[each.name for each in criteria]!r} if they are pairwise"
+        )
+    if len(assessed) == len(criteria):
+        _refuse(options.changed_from_default("allow_ties", "scale"), "no criterion is pairwise")
+    gold = _gold_columns(options.gold_fields, names_of(criteria))
+    engine = list(judges_of(options.engine, options.model, batch=options.batch))
+    shared = {**_of_runs(options), "engine": engine, **({"scoring": "expected"} if options.confidences else {})}
     runs: list[tuple[Callable[..., Any], Options]] = []
     if assessed:
         own = {each.name: gold[each.name] for each in assessed if each.name in gold}
         how: dict[str, Any] = {"criteria": assessed, "gold_fields": own, "as_index": options.as_index}
         runs.append((assess, JudgeArguments(**how, **shared)))
-    for criterion in compared:
-        pairs: dict[str, Any] = {"criteria": criterion, "gold_fields": gold.get(criterion.name)}
-        pairs |= {"allow_ties": options.allow_ties, "scale": options.scale}
-        runs.append((compare_systems, WinratesArguments(**pairs, **shared)))
+    for criterion in criteria:
+        if criterion.scale == "pairwise":
+            how = {"criteria": criterion, "gold_fields": gold.get(criterion.name)}
+            how |= {"allow_ties": options.allow_ties, "scale": options.scale}
+            runs.append((compare_systems, WinratesArguments(**how, **shared)))
     return runs
 
 
@@ -272,49 +238,47 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         )
     criterion = load_any_criterion(given[0]) if given else None
     read = votes_given(data, options, COMPARISONS | {"systems_field", "as_index"})
-    compared = {name: getattr(options, name) for name in ("allow_ties", "scale", "systems")}
     pairs = options.systems is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
         criterion = YES_OR_NO
-    gold = {} if criterion is None else _gold_columns(options.gold_fields, [criterion])
-    lengths = {
-        (instance, system): len(text_of(response))
-        for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True)
-        if not is_missing(response := row.get("response"))
-    }
+    gold = options.gold_fields
+    if criterion is not None:
+        gold = _gold_columns(gold, [criterion.name]).get(criterion.name)
+    how: dict[str, Any]
     if criterion is not None and criterion.scale != "pairwise":
-        run = read.run_options(options, check_positional_bias=read.swapped() is not None)
-        VoteRules.from_parameters(dict(run)).check(criterion.scale)
-        reader, label = LabelReader(criterion, as_index=options.as_index), gold.get(criterion.name)
-        cells = read_assessments(read, reader, gold=label, cluster_field=run.cluster_field, weights=run.judge_weights)
-        how = {"rule": None, "weights": None, **options.values_of(RecordedOptions)}
-        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], (), how)
-    else:
-        how = {name: getattr(options, name) for name in ("criteria", "votes", "split")}
-        how |= {"gold_fields": options.gold_fields if criterion is None else gold.get(criterion.name)}
-        how |= {**compared, **read.fields, **_of_runs(options)}
-        table = compare_systems(data, WinratesArguments(**how))
-        run = read.run_options(options, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
-    rules = VoteRules.from_parameters(dict(run))
-    (questions,) = questions_of(table, rules, lengths) or [Questions(table.criterion, rules, ())]
+        VoteRules.from_parameters(dict(options)).check(criterion.scale)
+        reader, cluster = LabelReader(criterion, as_index=options.as_index), options.cluster_field
+        cells = read_assessments(read, reader, gold=gold, cluster_field=cluster)  # type: ignore[arg-type] # a column
+        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], options)
+        return _reported([table], options)
+    how = {name: getattr(options, name) for name in ("criteria", "votes", "split", "allow_ties", "scale", "systems")}
+    how |= {"gold_fields": gold, **read.fields, **_of_runs(options)}
+    table = compare_systems(data, WinratesArguments(**how))
+    return _reported([table], options)
+
+
+def _reported(
+    tables: Sequence[Results], options: ReliabilityArguments, spent: Spending | None = None
+) -> ReliabilityReport:
+    """Return the report on the judges of these results."""
+    rules = VoteRules.from_parameters(dict(options))
+    questions = [each for table in tables for each in questions_of(table, rules)]
+    made = [{name: value for name, value in table.parameters.items() if name != "ids"} for table in tables]
     parameters = {
-        **read.parameters(run),
-        "criteria": [questions.criterion.model_dump(mode="json")],
-        **compared,
-        "gold_fields": gold,
-        "as_index": options.as_index,
+        "evenhand_version": __version__,
+        "judges": made[0].get("judges") or made[0]["votes"],
+        "criteria": [each.criterion.model_dump(mode="json") for each in questions],
+        "level": options.level,
         "resamples": options.resamples,
+        "seed": options.seed,
+        "results": made,
+        **({} if spent is None else {"spending": asdict(spent)}),
     }
-    return _reported([questions], parameters, run)
-
-
-def _reported(questions: Sequence[Questions], parameters: Mapping[str, Any], options: RunOptions) -> ReliabilityReport:
-    """Return the report on the judges of these questions."""
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
         level=IntervalLevel(options.level, None, options.interval),
-        resamples=parameters["resamples"],
+        resamples=options.resamples,
         seed=options.seed,
     )
     held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
@@ -329,29 +293,14 @@ def _refuse(given: Mapping[str, object], why: str) -> None:
             raise InvalidInputError(f"{name} is {value!r}, and {why}: leave it out")
 
 
-def _sorted_criteria(options: ReliabilityArguments) -> tuple[list[Criterion], list[Criterion]]:
-    """Return the criteria that assess, and those that compare."""
-    assessed, compared = [], []
-    for reference in as_list(options.criteria):
-        criterion = load_any_criterion(reference)
-        if criterion.scale == "pairwise":
-            graded = options.scale == "graded"
-            compared.append(load_comparison(reference, allow_ties=options.allow_ties, graded=graded))
-        else:
-            assessed.append(criterion)
-    names_of((*assessed, *compared))
-    return assessed, compared
-
-
 def _of_runs(options: ReliabilityArguments) -> dict[str, Any]:
     """Return the options that were given, as the functions that judge take them with the engines built."""
     taken = RunOptions.model_fields.keys() | {"response_fields", "context_fields", "reference_field"}
     return {name: getattr(options, name) for name in sorted(options.model_fields_set & taken - {"model", "batch"})}
 
 
-def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:
+def _gold_columns(gold_fields: str | Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
     """Return criterion name -> column."""
-    names = [criterion.name for criterion in criteria]
     if isinstance(gold_fields, str):
         if len(names) > 1:
             raise InvalidInputError(

@@ -40,7 +40,7 @@ class PageOptions(TypedDict, total=False):
     further: Sequence[JudgedResults]
     leave_out: Collection[str]
     title: str | None
-    names: Sequence[str]
+    names: tuple[str, str]
 
 
 class ResultMethods(JudgedResults):

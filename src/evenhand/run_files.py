@@ -32,7 +32,7 @@ from evenhand.options import (
     WinratesArguments,
     option,
 )
-from evenhand.results.run_record import LEFT_OUT, absolute
+from evenhand.results.made_by import LEFT_OUT, absolute
 
 MOST_BYTES: Final = 1024**2
 TEXTS: Final = ("guidelines", "prompt")

@@ -23,7 +23,7 @@ from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
-from evenhand.results.run_record import DEMO, run_record
+from evenhand.results.made_by import DEMO, run_record
 from evenhand.results.vote_columns import check_left_out, check_suffix
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
 from evenhand.streams import FunctionCall, judge_stream

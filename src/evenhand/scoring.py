@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +22,13 @@ from evenhand.numbers import (
 from evenhand.results.measures import (
     Column,
     Reported,
+    Spending,
     UnscoredCounts,
     measure,
     measures_table,
     or_missing,
     reported_difference,
 )
-from evenhand.results.notes import Spending
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
@@ -144,7 +143,7 @@ UNIT_RANGE: Final = (0.0, 1.0)
 
 def summarize(
     verdicts: Sequence[Verdict] | VerdictColumns,
-    ranges: Sequence[tuple[float, float]] | FloatArray = (),
+    ranges: tuple[float, float] | Sequence[tuple[float, float]] = (),
     *,
     level: Level = 0.95,
     covered_masses: Sequence[float | None] = (),
@@ -153,23 +152,23 @@ def summarize(
 
     Args:
         verdicts: One per instance, with all its votes.
-        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of each verdict's criterion; empty for [0, 1]
-            throughout. The bounds of the mean are the least and the greatest of them.
+        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of the criterion, or of each verdict's criterion;
+            empty for [0, 1] throughout. The bounds of the mean are the least and the greatest of them.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: The probability behind each instance's expected value; empty for scores of the
             options selected. Columns have their own.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
     scored, unscored = np.isfinite(columns.score), columns.votes.per_question(~columns.votes.answered)
-    given = np.array(ranges if len(ranges) else [UNIT_RANGE] * len(scored), dtype=float).reshape(-1, 2)
-    bounds = (float(given[:, 0].min()), float(given[:, 1].max())) if len(given) else UNIT_RANGE
+    own = np.array(ranges if len(ranges) else UNIT_RANGE, dtype=float).reshape(-1, 2)
+    given, bounds = np.broadcast_to(own, (len(scored), 2)), (float(own[:, 0].min()), float(own[:, 1].max()))
     low, width = bounds[0], bounds[1] - bounds[0]
     measures, (share, covered_mass) = vote_measures(
         columns,
         (columns.score - low) / width,
         columns.covered_mass,
         level=level,
-        width=float((given[:, 1] - given[:, 0]).max(initial=0.0)) if len(given) else 1.0,
+        width=float((own[:, 1] - own[:, 0]).max()),
     )
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
     return ScoreSummary(
@@ -294,7 +293,7 @@ def means_if_unscored(
 
 
 MOST_PAIRS = 15
-"""Pairs of one score that are printed: all of six systems. Of more systems those with the best one are."""
+"""The most pairs of one score that are printed: all of six systems."""
 
 Scored = FloatArray
 """Shape (n_rows, 3): what a system got on each row, and the least and the greatest that it could have got had all votes
@@ -341,27 +340,22 @@ def reported_differences(differences: Iterable[PairedDifference]) -> Iterator[Re
         yield from reported_difference(name, of, *found, bounds=each.unscored_bounds, p_value=each.p_value)
 
 
-def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:
-    """Return the system with the highest mean score, the first of equals."""
-    return max(scores, key=lambda system: found.estimate if (found := scores[system]) else -math.inf)
-
-
 def differences_tables(
-    differences: Sequence[PairedDifference], best: Mapping[str, str], *, level: float, kind: str = "differences"
+    differences: Sequence[PairedDifference], *, level: float, kind: str = "differences"
 ) -> tuple[TextTable, ...]:
     """Return the table of the differences; none of a single system.
 
     Args:
         differences: One family.
-        best: Name of the score -> the system with the highest, for choosing where there are too many pairs.
         level: The level of the intervals.
         kind: The table's.
     """
     if not differences:
         return ()
     scores = {each.score for each in differences}
-    few, several = len(differences) // len(scores) <= MOST_PAIRS, len(scores) > 1
-    shown = [each for each in differences if few or best.get(each.score) in {each.first, each.second}]
+    most, several = MOST_PAIRS * len(scores), len(scores) > 1
+    by_p_value = sorted(differences, key=lambda each: 1.0 if each.p_value is None else each.p_value)
+    shown = differences if len(differences) <= most else by_p_value[:most]
     columns = [
         Column(f"difference [{format_level(level)}]", lambda each: format_interval(each.difference, signed=True)),
         Column("p", lambda each: format_p_value(each.p_value)),
@@ -376,32 +370,15 @@ def differences_tables(
     what = "the scores" if several else differences[0].score
     tests, family = name_of_tests(each.test for each in differences), format_count(len(differences), "comparison")
     title = f"Paired differences of {what} on the same rows ({tests}, p corrected by Holm over {family})"
-    notes = _notes(differences, level)
-    if more := len(differences) - len(shown):
+    notes, alike = [], sum(each.p_value is None or each.p_value > 1 - level for each in differences)
+    if alike:
         notes.append(
-            f"Shown are the pairs with the best system; differences of the table has {format_count(more)} more."
-        )
-    labels = ("systems", "score") if several else ("systems",)
-    return (measures_table(title, labels, named, columns, notes, kind=kind),)
-
-
-def _notes(differences: Sequence[PairedDifference], level: float) -> list[str]:
-    significant = [each for each in differences if each.p_value is not None and each.p_value <= 1 - level]
-    notes = []
-    if len(significant) < len(differences):
-        notes.append(
-            f"{format_count(len(differences) - len(significant))} of {format_count(len(differences))} pairs are not "
-            f"distinguishable at the {format_level(level)} level."
+            f"{format_count(alike)} of {format_count(len(differences))} pairs are not distinguishable at the "
+            f"{format_level(level)} level."
         )
     if any(each.n_set_aside for each in differences):
         notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")
-    reversible = [
-        f"{each.first} – {each.second}" + (f" ({each.score})" if each.score != differences[0].score else "")
-        for each in significant
-        if each.if_unscored_low is not None
-        and each.if_unscored_high is not None
-        and each.if_unscored_low <= 0 <= each.if_unscored_high
-    ]
-    if reversible:
-        notes.append(f"Unscored votes could undo the difference of: {', '.join(reversible)}.")
-    return notes
+    if more := len(differences) - len(shown):
+        notes.append(f"Shown are the pairs of the least p; differences of the table has {format_count(more)} more.")
+    labels = ("systems", "score") if several else ("systems",)
+    return (measures_table(title, labels, named, columns, notes, kind=kind),)

@@ -39,9 +39,8 @@ from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.results.made_by import LIMITS
+from evenhand.results.made_by import LIMITS, write_run
 from evenhand.results.results import Results
-from evenhand.results.run_record import write_run
 from evenhand.results.vote_columns import difference_of, header_of, read_columns, run_of
 
 BLOCKS_AT_ONCE: Final = 3

@@ -18,7 +18,7 @@ from evenhand.errors import (
     TransientEngineError,
     UnreachableError,
 )
-from evenhand.results.notes import Spending
+from evenhand.results.measures import Spending
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer

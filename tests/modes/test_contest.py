@@ -44,8 +44,6 @@ def test_a_weighted_winrate_needs_grades():
     assert check_reduction("weighted_win_rate", graded=True) == "weighted_win_rate"
     with pytest.raises(InvalidInputError, match="scale='graded'"):
         check_reduction("weighted_win_rate", graded=False)
-    with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
-        winrates([contest(1.0)], "ab", "weighted_win_rate")
 
 
 def test_first_shown_preference_is_tested_exactly():

@@ -57,8 +57,6 @@ def answers_of(text):
 def test_options_that_do_not_fit_are_refused(direct, tmp_path):
     with pytest.raises(InvalidInputError, match="None is not the path"):
         direct.to_html(title="x")
-    with pytest.raises(InvalidInputError, match="names is 'one'"):
-        direct.to_html(tmp_path / "page.html", other=direct, names="one")
     with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
         direct.to_html(tmp_path / "page.html", leave_out=["prompt"])
 

@@ -13,7 +13,7 @@ from evenhand.errors import TooManyFailuresError
 from evenhand.judging.conversation import Flow
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.report.gates import CheckReport, Summary
-from evenhand.results.notes import Spending
+from evenhand.results.measures import Spending
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.questions import ONCE, estimated, questions, run
 from tests.support.recipes import evaluated

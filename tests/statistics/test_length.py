@@ -40,12 +40,12 @@ def test_by_hand():
 @pytest.mark.parametrize(
     ("score", "difference", "reason"),
     [
-        ([1, 0, 1, 0], [30, 30, 30, 30], "constant within every pair"),
+        ([1, 0, 1, 0], [30, 30, 30, 30], "cannot be distinguished from the systems"),
         ([1, 0, 1, 0], [0, 0, 0, 0], "the same length"),
         ([1, 0, 1, 0], [50, -50, 40, -40], "complete separation"),
-        ([1, 1, 1, 1], [50, -50, 40, -40], "'a': won every contest"),
+        ([1, 1, 1, 1], [50, -50, 40, -40], "between systems that both win some contests"),
         ([np.nan] * 4, [50, -50, 40, -40], "no contest has a score"),
-        ([1, 0, 1, 0], [np.nan] * 4, "no contest has a score and a length difference"),
+        ([1, 0, 1, 0], [np.nan] * 4, "no contest has a score, both lengths"),
         # nearly constant: a is longer by 1e6 standard deviations, tanh is 1 throughout
         ([1, 0, 1, 0], [1e6, 1e6 + 1, 1e6 - 1, 1e6], "cannot be distinguished from the systems"),
     ],

@@ -21,9 +21,7 @@ class LabelOptions(Options):
     design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
     level: float | None = option(None, "Of the intervals; by default that of the result.")
     seed: int = option(0, "Of draws.")
-    label_field: str | None = option(None, "The column with the label.")
-    annotator_field: str | None = option(None, "The column with the person who gave it.")
-    probability_field: str | None = option(None, "The column with the probability of being drawn.")
+    label_field: str = option("label", "The column with the label.")
 
 
 def correct(

@@ -290,7 +290,7 @@ def report(
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
     if other is not None:
-        how |= {"other": _opened(other), "names": (Path(run).stem, Path(other).stem)}
+        how |= {"other": _opened(other), "names": (run, other)}
     write_report(place, _opened(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
     return 0

@@ -38,8 +38,8 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
+from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
-from evenhand.results.run_record import write_run
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
 from evenhand.votes import Completion
 

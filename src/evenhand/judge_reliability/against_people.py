@@ -573,8 +573,7 @@ class Asked:
         instance: The row of the data; all questions of a row are of one cluster.
         verdict: With the votes: of all judges, or of the judge reported; None if a response is missing.
         label: The category that people chose, see :class:`Scale`; None if it is not known.
-        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed; none that
-            is not known.
+        lengths: The lengths of the responses of a comparison, in characters; none that is not known.
         systems: The systems that wrote them; empty if that is not known.
         cluster: What the row belongs to; None if rows do not depend on each other.
         selected: The category that the verdict of the result selects; None for none.

@@ -10,7 +10,6 @@ import statistics
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Final, Unpack
 
 import numpy as np
@@ -42,8 +41,7 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.numbers import MISSING, Missing, format_count, format_interval, format_level
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Line, Remark, or_missing, table_rows
-from evenhand.results.notes import unscored_note
+from evenhand.results.measures import Line, Remark, or_missing, table_rows, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import ReplyMeasures, readings_note, reply_measures
@@ -96,13 +94,12 @@ class Questions:
         return sum(not question.verdict.votes for question in self.asked)
 
 
-def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int, str], int]) -> list[Questions]:
+def questions_of(results: Results, rules: VoteRules) -> list[Questions]:
     """Return the questions of a result by criterion, with the labels of people.
 
     Args:
         results: The result.
         rules: The rules by which a judge's own votes become its verdict.
-        lengths: (Row, system) -> the characters of the response that was assessed; results of comparisons hold theirs.
     """
     found: dict[str, tuple[Criterion, list[Asked]]] = {}
     for cell, question in zip(results.cells(), results.asked(), strict=True):
@@ -112,14 +109,12 @@ def questions_of(results: Results, rules: VoteRules, lengths: Mapping[tuple[int,
             None if each is None else _category(each, question, criterion)
             for each in (question.gold, question.selected)
         )
-        characters = tuple(lengths.get((about["instance"], system)) for system in judged)
-        if question.compares:
-            characters = about.get("first_length"), about.get("second_length")
+        lengths = about.get("first_length"), about.get("second_length")
         asked = Asked(
             about["instance"],
             question.verdict,
             label,
-            lengths=tuple(length for length in characters if length is not None),
+            lengths=tuple(length for length in lengths if length is not None),
             systems=judged,
             cluster=about.get("cluster"),
             selected=selected,
@@ -185,14 +180,11 @@ class CriterionReliability:
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
         spread: Mean standard deviation of the values of a prompt's draws.
-        verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
-            of two that were assessed.
+        verbosity: Of comparisons: the length of a response and its chance of winning a vote, the place held fixed.
         verbosity_given_people: The same with people's preference held fixed too.
         people: Against labels or preferences.
         confidences: The probabilities of the options that were selected, against whether people selected the same.
         level: The level of the intervals.
-        resamples: Draws for the intervals of kappas.
-        seed: The seed of these draws.
         num_clusters: Clusters that the instances are of; None if instances do not depend on each other.
     """
 
@@ -212,8 +204,6 @@ class CriterionReliability:
     people: PeopleComparison | Missing
     confidences: Calibration | Missing
     level: float
-    resamples: int
-    seed: int
     num_clusters: int | None = None
 
 
@@ -282,8 +272,6 @@ def criterion_reliability(
         people=compare_with_people(asked, scale, **drawing),
         confidences=confidences_of(asked, scale, level=level),
         level=float(level),
-        resamples=resamples,
-        seed=seed,
     )
 
 
@@ -352,7 +340,7 @@ def labelled_questions(
         InvalidInputError: No such criterion, or a result without questions that people can answer.
     """
     scored = results.outcomes()  # refuses results that people could not have given
-    found = questions_of(results, VoteRules(), {})
+    found = questions_of(results, VoteRules())
     names, checks = [each.criterion.name for each in found], results.kind == "checklist"
     if checks and criterion is not None:
         raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
@@ -448,8 +436,7 @@ def verbosity(
 ) -> VerbositySlope | Missing:
     """Estimate the slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 
-    In comparisons every vote is a meeting, and the place is held fixed. In assessments two responses to an instance
-    meet where both have a score: the higher one wins.
+    Every vote on two responses is a contest of them, and the place is held fixed.
 
     Args:
         asked: The questions.
@@ -459,51 +446,22 @@ def verbosity(
     """
     if given_people and all(question.label is None for question in asked):
         return NO_LABELS
-    meetings = list(_meetings(asked, scale))
-    if not meetings:
-        return Missing("no two responses to one instance with known lengths were judged")
-    together, scores, lengths, preferences, places, systems = zip(*meetings, strict=True)
+    contests = [(question, vote) for question in asked if len(question.lengths) == 2 for vote in question.verdict.votes]
+    if not contests:
+        return Missing("no two responses with known lengths were compared")
+    scores = [SIDE_SCORES.get(_category_of(scale, vote)) for _, vote in contests]
+    preferred = as_array(PREFERENCES.get(UNSCORED if one.label is None else one.label) for one, _ in contests)
+    systems = [question.systems for question, _ in contests]
     found = verbosity_slope(
         as_array(scores),
-        lengths,
+        [question.lengths for question, _ in contests],
         systems=systems if all(systems) else None,
-        quality_difference=as_array(preferences) if given_people else None,
-        shown_first=places if any(places) else None,
+        quality_difference=preferred if given_people else None,
+        shown_first=[1 if vote.order == (0, 1) else -1 for _, vote in contests],
         ties="davidson" if TIE in scores else "half",
-        level=IntervalLevel.of(level).over(together),
+        level=IntervalLevel.of(level).over([question.together for question, _ in contests]),
     )
     return found if found.reason is None else Missing(found.reason)
-
-
-Meeting = tuple[Hashable, float | None, tuple[int, ...], float | None, int, tuple[str, ...]]
-"""Two responses to one instance: the row or cluster; 1 if the judge prefers the first, 0 the second, ½ neither; the
-lengths; 1, -1 or 0 as people prefer the first, the second or neither; 1 if the first was shown first, -1 if the second
-was, 0 if they were not shown together; the systems."""
-
-
-def _meetings(asked: Sequence[Asked], scale: Scale) -> Iterator[Meeting]:
-    of_instance: dict[int, list[Asked]] = {}
-    for question in asked:
-        if scale.compares and len(question.lengths) == 2:
-            preference = None if question.label is None else PREFERENCES.get(question.label)
-            for vote in question.verdict.votes:
-                score, place = SIDE_SCORES.get(_category_of(scale, vote)), 1 if vote.order == (0, 1) else -1
-                yield question.together, score, question.lengths, preference, place, question.systems
-        elif question.lengths and not scale.compares:
-            of_instance.setdefault(question.instance, []).append(question)
-    for questions in of_instance.values():
-        for first, second in combinations(questions, 2):
-            score = _order(first.verdict.aggregated_value, second.verdict.aggregated_value)
-            preferred = _order(*(None if each.label is None else scale.levels[each.label] for each in (first, second)))
-            lengths, systems = first.lengths + second.lengths, first.systems + second.systems
-            yield first.together, None if score is None else (1 + score) / 2, lengths, preferred, 0, systems
-
-
-def _order(first: float | None, second: float | None) -> float | None:
-    """Return 1 if the first is greater, -1 if the second is, 0 if they are equal."""
-    if first is None or second is None:
-        return None
-    return 0.0 if abs(first - second) < 1e-9 else float(np.sign(first - second))
 
 
 def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[Drawing]) -> PeopleComparison | Missing:

@@ -35,7 +35,7 @@ from evenhand.judging.grid import Sheet, Task, checked_weights, sheets_of, tasks
 from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.options import Grid, RunOptions
 from evenhand.question import Question
-from evenhand.results.notes import Spending
+from evenhand.results.measures import Spending
 from evenhand.votes import Vote
 
 GRACE_SECONDS: Final = 60.0

@@ -257,8 +257,8 @@ def labels_of_results(results: Results, labels: Labels) -> list[JointLabels]:
     names = labels.annotators
     if "" in names or len(names) < 2:
         raise InvalidInputError(
-            f"the labels are by {list(names)!r}: give a label a row with a column 'annotator' (or name it, "
-            "annotator_field=…), with two annotators at least, and better three"
+            f"the labels are by {list(names)!r}: give a label a row with a column 'annotator', with two "
+            "annotators at least, and better three"
         )
     given = {(each.annotator, each.name): each.value for each in labels.entries if isinstance(each.value, str)}
     judge = ", ".join(results.parameters["judges" if "judges" in results.parameters else "votes"])

@@ -307,9 +307,7 @@ def correct(
     design: str | None = None,
     level: float | None = None,
     seed: int = 0,
-    label_field: str | None = None,
-    annotator_field: str | None = None,
-    probability_field: str | None = None,
+    label_field: str = "label",
 ) -> CorrectedScores:
     """Estimate people's score per system and criterion, from a judge's scores of all rows and a few labels.
 
@@ -329,8 +327,6 @@ def correct(
         level: The level of the intervals; that of the results by default.
         seed: Of draws.
         label_field: The column of ``gold`` with the label.
-        annotator_field: That with who gave it.
-        probability_field: That with the probability with which a row was drawn.
 
     Raises:
         InvalidInputError: No design, labels that fit no row, or a system without labels where another one has some.
@@ -345,13 +341,7 @@ def correct(
             f"results is {results!r}; give what judge, winrates, checklist, aggregate_votes or run_mode returned, or "
             "what evenhand.open reads"
         )
-    labels = read_gold(
-        results,
-        gold,
-        label_field=label_field,
-        annotator_field=annotator_field,
-        probability_field=probability_field,
-    )
+    labels = read_gold(results, gold, label_field=label_field)
     level = float(results.parameters["level"]) if level is None else level
     check_level(level)
     chosen = checked_design(design, labels)
@@ -411,7 +401,7 @@ def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
         if design == "probabilities" and np.isnan(pair.probabilities[pair.labelled]).any():
             raise InvalidInputError(
                 f"design is 'probabilities', and labelled rows of {pair.name!r} have none: give the labels as a "
-                "table with a column 'probability', or name that column, probability_field=…"
+                "table with a column 'probability'"
             )
     silent = [criterion for criterion, systems in labelled.items() if not any(systems.values())]
     if len(silent) == len(labelled):

@@ -18,7 +18,6 @@ import numpy as np
 
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader, is_abstention
-from evenhand.data.fields import field_or
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
@@ -187,9 +186,7 @@ def read_gold(
     results: Results,
     gold: object = None,
     *,
-    label_field: str | None = None,
-    annotator_field: str | None = None,
-    probability_field: str | None = None,
+    label_field: str = "label",
     required: bool = True,
 ) -> Labels:
     """Return the labels of people for what a result judged.
@@ -199,10 +196,9 @@ def read_gold(
         gold: :class:`Labels`; the path of a file, a frame or rows, one per label, with a column that names the row
             (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
             and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
-            number where rows have none) -> label; or None for the gold labels that the result holds.
-        label_field: The column with the label, if it is not called ``label``.
-        annotator_field: The column that says who gave it; ``annotator`` where there is one.
-        probability_field: The column with the probability with which it was drawn; ``probability`` where there is one.
+            number where rows have none) -> label; or None for the gold labels that the result holds. Columns
+            ``annotator`` and ``probability`` say who gave a label, and with which probability its row was drawn.
+        label_field: The column with the label.
         required: Whether a result without labels is refused; else it has none.
 
     Raises:
@@ -215,8 +211,7 @@ def read_gold(
     elif gold is None:
         found = Labels(tuple(_labels_of_result(results)))
     else:
-        fields = {"label": label_field, "annotator": annotator_field, "probability": probability_field}
-        found = _GoldReader(results, fields).read(gold)
+        found = _GoldReader(results, label_field).read(gold)
     if not found.entries and (required or gold is not None):
         raise InvalidInputError(_NO_LABELS if gold is not None else f"{_NO_LABELS}, and none was given: give gold=…")
     return found
@@ -274,8 +269,8 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 class _GoldReader:
     """A reader of labels for a result."""
 
-    def __init__(self, results: Results, fields: Mapping[str, str | None]) -> None:
-        self.given, self.columns = fields, {name: column or name for name, column in fields.items()}
+    def __init__(self, results: Results, label_field: str) -> None:
+        self.label_field = label_field
         self.names, self.subjects = results.labelled_by, _subjects(results)
         self.by_row: dict[int, list[QuestionName]] = {}
         for name in self.subjects:
@@ -286,7 +281,7 @@ class _GoldReader:
     def read(self, gold: object) -> Labels:
         where = repr(str(gold)) if isinstance(gold, (str, Path)) else "gold"
         if isinstance(gold, Mapping):
-            rows: Sequence[Row] = [{"id": row, self.columns["label"]: value} for row, value in gold.items()]
+            rows: Sequence[Row] = [{"id": row, self.label_field: value} for row, value in gold.items()]
         else:
             rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
         if not rows:
@@ -296,14 +291,14 @@ class _GoldReader:
         design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
         entries = []
         for number, row in enumerate(rows):
-            value, at = row.get(self.columns["label"]), f"row {number} of {where}"
+            value, at = row.get(self.label_field), f"row {number} of {where}"
             if is_abstention(value):
                 continue
-            share = number_of(field_or(row, self.columns["probability"]))
+            share = number_of(row.get("probability"))
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
             name = self._subject(self._row(row.get(key), key, at), row, value, at)
-            annotator = str(field_or(row, self.columns["annotator"], "") or "")
+            annotator = str(row.get("annotator") or "")
             entries.append(Label(name, self._value(name, value, at), annotator, share))
         return Labels(tuple(entries), design)
 
@@ -315,13 +310,12 @@ class _GoldReader:
                 f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
-        for what, name in self.columns.items():
-            if name not in columns and (what == "label" or self.given[what]):
-                raise InvalidInputError(
-                    f"{where} has no column {name!r}. {did_you_mean(name, columns)} Name the column with the label, "
-                    "label_field=…, and give a row for each label"
-                )
-        known = list(dict.fromkeys((*self.rows, *self.names, *self.columns.values(), "design")))
+        if self.label_field not in columns:
+            raise InvalidInputError(
+                f"{where} has no column {self.label_field!r}. {did_you_mean(self.label_field, columns)} Name the "
+                "column with the label, label_field=…, and give a row for each label"
+            )
+        known = (*self.rows, *self.names, self.label_field, "annotator", "probability", "design")
         for name in columns:
             if name not in known:
                 raise InvalidInputError(

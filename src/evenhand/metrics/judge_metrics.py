@@ -282,9 +282,8 @@ class DirectJudge(AssessingJudge):
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.metric.JudgeMetric` lists
     the settings, and :class:`~evenhand.metrics.judge_metrics.AssessingJudge` those for examples. With several judges
     or draws the global scores also say what the votes show about the judges
-    (:class:`~evenhand.judge_reliability.panel_report.PanelReport`); if instances name criteria of their own, under
-    the name of each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the
-    options.
+    (:class:`~evenhand.judge_reliability.panel_report.PanelReport`), if all instances share one criterion. With
+    ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the options.
     """
 
     def freeze(self, given: Any) -> Criterion:
@@ -316,16 +315,12 @@ class DirectJudge(AssessingJudge):
         return {**entries, "final_option": verdict.selected_label}
 
     def part_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:  # noqa: ARG002
-        """Return what the votes on each criterion show about the judges."""
-        scores: Dict[str, Any] = {}
-        criteria = {each.about.judged.name: each.about.judged for each in judged}
-        if self.samples == 1 and len(judged[0].panel) == 1:
-            return scores
-        for name, criterion in criteria.items():
-            own = [each for each in judged if each.about.judged.name == name]
-            prefix = judged[0].score_name + (f"_{score_name_of([name], name)}" if len(criteria) > 1 else "")
-            scores |= self.panel_scores(own, prefix, criterion, [each.result for each in own])
-        return scores
+        """Return what the votes show about the judges, if all instances share one criterion."""
+        criteria, asked_once = {each.about.judged.name for each in judged}, self.samples == 1 == len(judged[0].panel)
+        if len(criteria) > 1 or asked_once:
+            return {}
+        verdicts = [each.result for each in judged]
+        return self.panel_scores(judged, judged[0].score_name, judged[0].about.judged, verdicts)
 
 
 class RubricJudge(AssessingJudge):
@@ -352,9 +347,8 @@ class RubricJudge(AssessingJudge):
             rubric. The scores of its criteria are then those of an instance, in the list ``<main>_criteria``.
         calls: ``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric, in which a
             missing or invalid entry leaves only its own criterion unscored.
-        shuffle_options: Show the options in a seeded random order of each instance and criterion, which is in each
-            vote; False shows them as written.
-        orders: Another order than ``shuffled``.
+        orders: The order of the options: ``shuffled``, a seeded random order of each instance and criterion, which is
+            in each vote; ``given`` as written; or another one.
         check_positional_bias: True shows each order's reverse too, and averages.
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none.
         na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
@@ -367,7 +361,6 @@ class RubricJudge(AssessingJudge):
     rubric: Any = None
     rubric_field: Maybe[str] = None
     calls: str = "per_criterion"
-    shuffle_options: bool = True
     auto_na_option: bool = True
     na_strategy: Maybe[str] = None
     na_partial: Maybe[float] = None
@@ -376,11 +369,6 @@ class RubricJudge(AssessingJudge):
     check_positional_bias: Union[bool, float] = False
     flow: str = "one_step"
     judges_by = "rubric"
-
-    def changed_options(self) -> Dict[str, Any]:
-        """Return the order of the options, which ``shuffle_options`` sets."""
-        as_written = self.shuffle_options is False and self.orders == "shuffled"
-        return {**super().changed_options(), "orders": "given" if as_written else self.orders}
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data, and the names of the scores."""
@@ -490,12 +478,8 @@ OF_CRITERION: Final = (
 
 
 PLAIN: Final = frozenset(
-    {
-        f"{name}{bound}"
-        for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread")
-        for bound in ("", "_ci_low", "_ci_high")
-    }
-    | {"primary_metric", "items", "categories"}
+    {f"{name}{bound}" for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread") for bound in BOUNDS}
+    | {"primary_metric", "items", "categories", "score", "score_name"}
 )
 """The scores of a checklist that are also reported without its name."""
 
@@ -555,11 +539,7 @@ class ChecklistJudge(ChecklistFields):
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the name of the checklist, if all instances share one that has a name."""
         name = super().score_name(judged)
-        if name in PLAIN or name in {"score", "score_name"}:
-            raise InvalidInputError(
-                f"the checklist is called {name!r}, and so is one of the scores of every checklist, whose place it "
-                "would take: give it another name"
-            )
+        check_names("checklist", [name], (), PLAIN)
         return name
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -621,7 +601,7 @@ def _with_plain_names(scores: Dict[str, Any], instance: JudgedInstance) -> Dict[
     headline = {
         f"{name}{bound}": scores[f"primary_score{bound}"]
         for name in (f"{main}_using_{instance.evaluator}", main)
-        for bound in ("", "_ci_low", "_ci_high")
+        for bound in BOUNDS
         if f"primary_score{bound}" in scores
     }
     plain = {name: value for name, value in scores.items() if name in PLAIN}
@@ -781,9 +761,8 @@ class ChoiceMetric(JudgeMetric):
         for about in found:
             if len(about.texts) < 2:
                 raise InvalidInputError(
-                    f"instance {about.instance} has {len(about.texts)} candidate(s), {list(about.texts)!r}; the best "
-                    "is chosen of two or more (None where one is missing), and one response alone fits "
-                    "metrics.evenhand.direct"
+                    f"instance {about.instance} has the candidates {list(about.texts)!r}; give two or more (None where "
+                    "one is missing)"
                 )
         warn_of_equal_candidates(found)
         return found
@@ -884,12 +863,6 @@ class GradeScore(ChoiceMetric):
     check_positional_bias: Union[bool, float] = False
     unrelated_option: bool = False
 
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        super().verify()
-        if not isinstance(self.unrelated_option, bool):
-            raise InvalidInputError(f"unrelated_option is {self.unrelated_option!r}; give True or False")
-
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
         """Return the candidates of each instance, with an unrelated one if it is asked for."""
         found = super().subjects(inputs, judged)
@@ -964,16 +937,8 @@ def _with_judge(name: str, judges: Sequence[str], judge: str) -> str:
 
 SCALES = ("binary", "ordinal", "nominal")
 _OF_SCORES = frozenset(
-    {
-        "score",
-        "num_unscored",
-        "num_lone",
-        "num_na",
-        "score_if_unscored_0",
-        "score_if_unscored_1",
-        "num_clusters",
-        "unscored_counts",
-    }
+    {"score", "num_unscored", "num_lone", "num_na", "num_clusters", "unscored_counts"}
+    | {"score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
 
@@ -1079,13 +1044,7 @@ class VoteAggregation(EvenhandMetric):
         verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
         right = _right([references or () for _, references, _ in inputs], reader)
         return [
-            AggregatedVotes(
-                score_name=name,
-                criterion=criterion,
-                verdict=verdict,
-                reference=reference,
-                cluster=cluster,
-            )
+            AggregatedVotes(name, criterion, verdict, reference, cluster)
             for verdict, reference, cluster in zip(verdicts, right, clusters, strict=True)
         ]
 

@@ -43,8 +43,7 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.results.made_by import LIMITS
-from evenhand.results.measures import QuestionName, UnscoredCounts, scores_of
-from evenhand.results.notes import Spending
+from evenhand.results.measures import QuestionName, Spending, UnscoredCounts, scores_of
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, line_of
 from evenhand.unitxt import criteria_artifacts

@@ -24,13 +24,23 @@ from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
 from evenhand.options import RunOptions
-from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
+from evenhand.results.measures import (
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    Reported,
+    baseline_note,
+    early_stop_note,
+    measures_of,
+    measures_table,
+    unscored_note,
+)
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules
 from evenhand.results.vote_columns import Cell, vote_rows
-from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+from evenhand.votes import Verdict, Vote
 
 T = TypeVar("T")
 
@@ -226,30 +236,24 @@ class ModeAnalysis(Analysis):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the questions with their verdicts; for choices among several responses without a score."""
-        for cell in self.stored.cells():
-            names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
-            criterion = self.criterion_of(cell) if cell.votes else None
-            compares = len(names) > 1
-            verdict = MISSING_RESPONSE if criterion is None else self.rules.aggregate(cell.votes, criterion)
-            given = subject.names if compares else ()
-            picked = None if verdict.selected_index is None or not compares else verdict.selected_index
-            yield QuestionAsked(
-                name="/".join(map(str, self.question_name(cell))),
-                criterion=self._name if criterion is None else criterion.name,
-                question="" if criterion is None else criterion.description,
-                options=given or (() if criterion is None else criterion.labels),
-                systems=given or ((cell.about["system"],) if cell.about["system"] else names),
-                selected=verdict.selected_label if picked is None or picked >= len(given) else given[picked],
-                score=None if compares else verdict.aggregated_value,
-                verdict=verdict,
-                compares=compares,
-                offered=() if criterion is None or not compares else criterion.labels,
-            )
+        for cell, asked in zip(self.stored.cells(), super().asked(), strict=True):
+            names = self._subjects[cell.about["system"], cell.about["instance"]].names
+            if len(cell.about["names"]) > 1:
+                picked, offered = asked.verdict.selected_index, asked.options
+                selected = names[picked] if picked is not None and picked < len(names) else asked.selected
+                yield replace(
+                    asked, options=names, systems=names, selected=selected, score=None, compares=True, offered=offered
+                )
+            else:
+                yield replace(asked, systems=asked.systems or tuple(cell.about["names"]))
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """Return the criterion of the question, as the mode asks it."""
-        about, place = cell.about, cell.about["question"] or 0
+        """Return the criterion of the question, as the mode asks it; of a subject without a question an empty one."""
+        about = cell.about
+        place: int | None = about["question"]
         subject = self._subjects[about["system"], about["instance"]]
+        if place is None:
+            return NO_CRITERION.model_copy(update={"name": self._name})
         if isinstance(subject.judged, Rubric):  # whose questions need the texts
             return subject.judged.criteria[place]
         texts = {name: text if text is None else "?" for name, text in subject.texts.items()}  # texts are not saved

@@ -45,7 +45,6 @@ from evenhand.numbers import (
 from evenhand.options import ChecklistMetric as Metric
 from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.question import Question
-from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -55,16 +54,19 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     UnscoredCounts,
+    baseline_note,
+    early_stop_note,
     measure,
     measures_table,
     or_missing,
+    unscored_bounds_note,
+    unscored_note,
 )
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
 from evenhand.scoring import (
     VoteMeasures,
-    best_system,
     bounded_mean,
     differences_tables,
     means_if_unscored,
@@ -311,11 +313,6 @@ class ChecklistMode(Mode[ChecklistResult]):
             for item, cast in zip(checklist.items, votes or [()] * len(checklist.items), strict=True)
         ]
         return ChecklistResult.of(checklist, verdicts, self.options.primary_metric, rules)
-
-    def record(self, about: Subject, result: ChecklistResult) -> dict[str, Any]:
-        """Return the score, the number of items by answer, and the items."""
-        del about
-        return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
 
     def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
         """Give one cell per item."""
@@ -807,19 +804,6 @@ class ChecklistAnalysis(Analysis):
         }
         return system_differences({self._primary: scored}, self.level_of(self.systems[0]))
 
-    def panels(self, system: str) -> Mapping[str, PanelReport]:
-        """Return item name -> what the votes on a system's responses say about the judges.
-
-        Empty if one judge was asked once, and if the rows have different checklists.
-        """
-        return item_panels(
-            [each.result for each in self.by_system[system]],
-            self.rules,
-            samples=self.parameters["grid"]["samples"],
-            level=self.level_of(system),
-            seed=self.parameters["seed"],
-        )
-
     def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the same votes under another primary metric or other rules, without a call.
 
@@ -848,8 +832,7 @@ class ChecklistAnalysis(Analysis):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
-        best = best_system({system: report.primary_score for system, report in self.reports.items()})
-        level, primary = self.parameters["level"], self._primary
+        level = self.parameters["level"]
         rates = {
             system: {each.category: format_interval(each.pass_rate) for each in report.categories}
             for system, report in self.reports.items()
@@ -864,7 +847,7 @@ class ChecklistAnalysis(Analysis):
         )
         return (
             self._systems_table(),
-            *differences_tables(self.differences, {primary: best}, level=level),
+            *differences_tables(self.differences, level=level),
             self._questions_table(),
             *([by_category] if len(categories) > 1 else []),
         )
@@ -977,10 +960,6 @@ class ChecklistAnalysis(Analysis):
             row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
         return found
-
-
-def _discrimination(item: ItemReport) -> str:
-    return item.finding or format_interval(item.discrimination)
 
 
 def item_panels(

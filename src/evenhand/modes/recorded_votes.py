@@ -28,11 +28,10 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.modes.judgements import Judgement, VerdictAnalysis
 from evenhand.numbers import format_count
-from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Reported, measures_of, score_entries
-from evenhand.results.notes import unscored_bounds_note, unscored_note
+from evenhand.results.measures import Measure, Reported, measures_of, score_entries, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
+from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, Stored
 from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
@@ -47,7 +46,7 @@ class VoteAnalysis(VerdictAnalysis):
     """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
-    judged: ClassVar = ("systems", "criteria", "notes")
+    judged: ClassVar = ("systems", "criteria")
 
     def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
         super().__init__(header, parameters, stored)
@@ -124,7 +123,7 @@ class VoteAnalysis(VerdictAnalysis):
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
             read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
-            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.header["notes"])))
+            tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
                 tables.append(labels_table(named, compared))
@@ -238,8 +237,6 @@ class AgreementAnalysis(Analysis):
         ]
         if silent:
             notes.append(f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair.")
-        if (numbers := self.parameters.get("numbers_read_as")) is not None:
-            notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         title = f"Agreement on {format_count(self.parameters['n'], 'instance')}"

@@ -36,8 +36,7 @@ from evenhand.numbers import (
 from evenhand.report.pictures import leading_scores, pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
-from evenhand.results.measures import Measure
-from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.results.measures import Measure, baseline_note, early_stop_note
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
@@ -95,7 +94,7 @@ def report_page(
     design: str | None = None,
     leave_out: Collection[str] = (),
     title: str | None = None,
-    names: Sequence[str] = ("before", "after"),
+    names: tuple[str, str] = ("before", "after"),
 ) -> str:
     """Return the page as HTML.
 
@@ -123,7 +122,7 @@ def report_page(
     corrected: tuple[TextTable, ...] = ()
     if isinstance(found, Results):
         if other is not None:
-            comparison, called = found.compare(other), _run_names(names)
+            comparison, called = found.compare(other), list(map(visible_line, names))
         runs = [(called[0], found), *(("", each) for each in further)]
         views = [run.verdict_views(data) for _, run in runs]
         if other is not None:
@@ -184,13 +183,6 @@ def _column_class(table: TextTable, column: int) -> Markup:
     return Markup("") if column and all(map(_NUMBER.match, cells)) else Markup(' class="words"')
 
 
-def _run_names(names: Sequence[str]) -> list[str]:
-    if isinstance(names, str) or len(names) != 2:
-        raise InvalidInputError(f"names is {names!r}; give two, such as ('before', 'after')")
-    shown = [visible_line(str(name)) for name in names]
-    return [f"{name} ({place})" for place, name in enumerate(shown, 1)] if shown[0] == shown[1] else shown
-
-
 def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[VerdictView]:
     """Add to each verdict the label that most people gave."""
     given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
@@ -218,19 +210,17 @@ def _answers(results: Sequence[Results | RunComparison]) -> list[str]:
 
 
 def _answers_of(results: Results | RunComparison) -> Iterator[str]:
-    findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
         sentences = []
-        for (name, of), each in findings.items():
-            if name.endswith(".change"):
-                what = f"{name.removesuffix('.change')}{' of ' * bool(of)}{', '.join(of)}"
-                p_value = findings[f"{name}.p_value", of].value
-                change = replace(each, p_value=p_value if isinstance(p_value, float) else None)
-                rose = getattr(each.value, "estimate", 0.0) > 0
-                leads = f"{what} {'rose' if rose else 'fell'} by "
-                sentences.append(_state(change, leads, "change", f" in {what}", results.level))
+        for each in results.findings():
+            name, _, change = each.name.rpartition(".")
+            if change == "change":
+                what = " of ".join(filter(None, (name, ", ".join(each.of))))
+                moved = "rose" if (each.estimate or 0.0) > 0 else "fell"
+                sentences.append(_state(each, f"{what} {moved} by ", "change", f" in {what}", results.level))
         yield from sorted(sentences, key=lambda sentence: sentence.startswith("No "))
         return
+    findings = {(each.name, each.of): each for each in results.findings()}
     for name, scores in leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or each.estimate is not None]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]

@@ -131,8 +131,9 @@ class RunComparison(PrintedTables):
             of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
             name = self._score(values)
             measures = Reported("", of, group, group.n_compared).findings()
+            p_value = None if isinstance(group.p_value, Missing) else group.p_value
             found += [
-                replace(each, name=f"{name}.change", bounds=group.bounds)
+                replace(each, name=f"{name}.change", bounds=group.bounds, p_value=p_value)
                 if each.name == "difference"
                 else replace(each, name=f"{name}.change.{each.name}")
                 for each in measures

@@ -1,19 +1,33 @@
-"""The origin of a result: digits by which two results are compared.
+"""The origin of a result: the judges, prompts and options that made it, and the run that makes it again.
 
 The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
 when judges are asked (:mod:`evenhand.judging.run`). The names of the models are those that the replies
 bring; the options are the parameters themselves.
+
+Paths in the record of a run are absolute in memory, and relative to the file that holds it on disk: a folder that is
+moved or mailed as a whole is run again where it lies. What no file can say (rows in memory, an engine that is an
+object) and what looks like a key is left out, and named under ``left_out``.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
+from pathlib import Path
 from typing import Any, Final
 
+from pydantic import BaseModel
+from ruamel.yaml import YAML
+
+from evenhand.engines.base import Engine
+from evenhand.engines.replies import redactor
+from evenhand.files import check_path, expanded, is_opened, written_whole
 from evenhand.options import IntervalOptions, Seeded, VoteFields
+from evenhand.version import __version__
 
 LIMITS: Final = ("max_calls", "max_cost")
 """The limits of a run; results repeat those that were given."""
@@ -126,3 +140,140 @@ def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from _options(value)
         elif name not in NOT_OPTIONS:
             yield name, value
+
+
+LEFT_OUT: Final = "left_out"
+DEMO: Final = "demo"
+"""The name of the data that ship with evenhand, unless a file has this name."""
+
+PATHS: Final = frozenset({"data", "journal", "examples", "out", "report", "stream_to"})
+"""The options that name a file."""
+
+REFERENCES: Final = frozenset({"criteria", "checklist"})
+"""The options that may name a file."""
+
+NOT_KEPT: Final = ("dry_run", "progress")
+"""The options that change no result."""
+
+
+def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a function, as the mapping of a run file with absolute paths."""
+    found: dict[str, Any] = {"job": job}
+    left_out, redacted = [], redactor()
+    for name, value in given.items():
+        if name in NOT_KEPT:
+            continue
+        try:
+            if name in PATHS and value is not None:
+                several = name == "data" and isinstance(value, list | tuple)
+                found[name] = list(map(_path_text, value)) if several else _path_text(value)
+            else:
+                found[name] = _plain_value(value, redacted)
+        except TypeError:
+            left_out.append(name)
+    return absolute(found, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
+
+
+def _path_text(value: object) -> str:
+    """Return the path of a file as text.
+
+    Raises:
+        TypeError: If it is none: rows in memory, or a pipe, which is read once.
+    """
+    if not isinstance(value, str | Path) or is_opened(Path(value)):
+        raise TypeError
+    return str(value)
+
+
+def _plain_value(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - any plain value
+    """Convert a value to plain data for a file.
+
+    Raises:
+        TypeError: If it cannot, or should not: it looks like a key.
+    """
+    if isinstance(value, Path):
+        value = str(value)
+    if isinstance(value, str) and redacted(value) != value:
+        raise TypeError
+    if value is None or type(value) in {str, bool, int, float}:
+        return value
+    if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
+        return value.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(value, Mapping):
+        return {str(_plain_value(key, redacted)): _plain_value(each, redacted) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_value(each, redacted) for each in value]
+    if isinstance(value, type) and value.__module__ != "__main__":
+        return f"{value.__module__}:{value.__qualname__}"
+    raise TypeError
+
+
+def absolute(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a run with absolute paths instead of paths relative to a folder."""
+
+    def change(name: str, text: str) -> str:
+        try:
+            place = os.path.abspath(folder / expanded(text))  # noqa: PTH100 - links stay as they are
+            return place if name in PATHS or Path(place).is_file() else text
+        except (OSError, ValueError):  # a sentence too long for a name
+            return text
+
+    return _with_paths(run, folder, change)
+
+
+def relative(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a run with paths relative to a folder, if they share more with it than the root."""
+    base = os.path.abspath(folder)  # noqa: PTH100 - as above
+
+    def change(_: str, text: str) -> str:
+        try:
+            shared = os.path.commonpath([base, text])
+        except ValueError:  # a relative path, or one on another drive
+            return text
+        return Path(os.path.relpath(text, base)).as_posix() if shared != Path(base).anchor else text
+
+    return _with_paths(run, folder, change)
+
+
+def _with_paths(run: Mapping[str, Any], folder: Path, change: Callable[[str, str], str]) -> dict[str, Any]:
+    """Return a run whose paths are changed by a function of the option's name and the path."""
+    found = dict(run)
+    for name in found.keys() & (PATHS | REFERENCES):
+        value = found[name]
+        if name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
+            found[name] = [change(name, each) if isinstance(each, str) else each for each in value]
+        elif isinstance(value, str) and not (
+            (name == "journal" and value == "default")
+            or (name == "data" and (is_opened(Path(value)) or (value == DEMO and not (folder / value).exists())))
+        ):
+            found[name] = change(name, value)
+    return found
+
+
+def run_yaml(run: Mapping[str, Any], folder: Path) -> str:
+    """Return a run as the text of a run file in a folder."""
+    text = yaml_text({name: value for name, value in relative(run, folder).items() if name != LEFT_OUT})
+    why = "left out, as no file can say it, or it may be secret; give it here"
+    left_out = "".join(f"# {name}: {why}\n" for name in run.get(LEFT_OUT, ()))
+    return f"# Written by evenhand {__version__}; evenhand run FILE runs it again.\n{left_out}{text}"
+
+
+def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
+    """Write a run file.
+
+    Raises:
+        UnwritableFileError: If it cannot be written.
+    """
+    with written_whole(path) as temporary:
+        temporary.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
+
+
+def yaml_text(data: Mapping[str, Any]) -> str:
+    """Format plain data as YAML; a list or mapping of values alone stands in one line, if it fits into one."""
+    text = io.StringIO()
+    for name, value in data.items():
+        yaml = YAML(pure=True)
+        yaml.default_flow_style = None if isinstance(value, Mapping | list) else False
+        yaml.width = 120
+        yaml.dump({name: value}, text)
+    return text.getvalue()

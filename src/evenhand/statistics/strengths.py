@@ -466,7 +466,7 @@ def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
     took = scored.wins
     _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
     sizes = np.bincount(label)
-    unique = sizes.max() > 1 and (sizes == sizes.max()).sum() == 1
+    unique = sizes.max(initial=0) > 1 and (sizes == sizes.max()).sum() == 1
     placed = np.flatnonzero(label == sizes.argmax()) if unique else np.empty(0, dtype=np.int64)
     reasons = {}
     for system in sorted(set(range(len(took))) - set(placed.tolist())):
@@ -503,12 +503,12 @@ class LengthControlled:
         win_rates: One per system, or why it has none.
         length_effect: Log-odds of a win for a response longer by much (``phi``), or why it is not identified; positive:
             the judge likes length.
-        scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
+        scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; 0 if there is none.
     """
 
     win_rates: tuple[Interval | Missing, ...]
     length_effect: Interval | Missing
-    scale: float | None
+    scale: float
 
 
 def length_controlled_win_rates(
@@ -527,9 +527,9 @@ def length_controlled_win_rates(
     pulls the result towards the uncontrolled one; for more systems ``phi`` is common to all, being a trait of the
     judge.
 
-    Not identified, and said so: lengths that differ by a constant within every pair (length cannot be told from the
-    system), lengths that are all equal, a system that won or lost every contest, outcomes that length and system
-    predict without an error (complete separation).
+    A system that won or lost every contest has no such rate, and its contests are left out. Not identified, and said
+    so: lengths that differ by a constant within every pair (length cannot be distinguished from the system), lengths
+    that are all equal, outcomes that length and system predict without an error (complete separation).
 
     Args:
         contests: Resolved contests.
@@ -542,25 +542,33 @@ def length_controlled_win_rates(
     """
     difference = np.asarray(length_difference, dtype=float)
     usable = ~np.isnan(contests.score) & ~np.isnan(difference)
+    placed, unplaced = placeable(contests.only(usable))
+    usable &= np.isin(contests.first, placed) & np.isin(contests.second, placed)
     used, difference = contests.only(usable), difference[usable]
-    placed, unplaced = placeable(used)
     scale = _pooled_standard_deviation(used, difference)
-    reason, fit = _why_none(used, unplaced, difference, scale), None
-    if reason is None:
-        opponents = np.column_stack([used.first, used.second])
-        design = np.column_stack([strength_design(opponents, placed), np.tanh(difference / scale)])
-        found = fit_logit(LogitOutcomes.of(design, used.score, used.cluster, ties=False))
-        reason, fit = (_NO_LENGTH_EFFECT[found], None) if isinstance(found, str) else (None, found)
-    effect: Interval | Missing = Missing(reason or NO_CONTEST)
-    rates: list[Interval | Missing] = [effect] * len(contests.systems)
-    if fit is not None:
-        meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
-        weights = meetings / meetings.sum(axis=1, keepdims=True)
-        expected = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
-        for place, rate in zip(placed.tolist(), expected, strict=True):
-            rates[place] = rate
-        effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
-    return LengthControlled(tuple(rates), effect, scale or None)
+    strengths = strength_design(np.column_stack([used.first, used.second]), placed)
+    lengths = np.tanh(difference / (scale or 1.0))[:, None]
+    fit = _fit_lengths(strengths, lengths, used.score, used.cluster, ties=False)
+    if isinstance(fit, str):
+        return LengthControlled((Missing(fit),) * len(contests.systems), Missing(fit), scale)
+    rates: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in unplaced.items()}
+    meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
+    weights = meetings / meetings.sum(axis=1, keepdims=True)
+    rates |= zip(placed.tolist(), expected_win_rates(fit, weights, ordered=False, ties=False, level=level), strict=True)
+    effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
+    return LengthControlled(tuple(rates[system] for system in range(len(rates))), effect, scale)
+
+
+def _fit_lengths(
+    strengths: FloatArray, covariates: FloatArray, score: FloatArray, cluster: IntArray, *, ties: bool
+) -> LogitFit | str:
+    """Fit strengths and covariates, of which length is the first, or say why length has no estimate."""
+    if not len(score):
+        return "no contest has a score, both lengths and the covariates, between systems that both win some contests"
+    if not covariates[:, 0].any():
+        return "both responses of every contest have the same length: there is no length effect to estimate"
+    found = fit_logit(LogitOutcomes.of(np.column_stack([strengths, covariates]), score, cluster, ties=ties))
+    return _NO_LENGTH_EFFECT[found] if isinstance(found, str) else found
 
 
 _NO_LENGTH_EFFECT: Mapping[NotFinite, str] = {
@@ -578,20 +586,6 @@ def _pooled_standard_deviation(used: Contests, difference: FloatArray) -> float:
     centred = towards - (np.bincount(label, weights=towards) / size)[label]
     freedom = len(towards) - len(size)
     return float(np.sqrt(np.sum(centred**2) / freedom)) if freedom else 0.0
-
-
-def _why_none(used: Contests, unplaced: dict[int, str], difference: FloatArray, scale: float) -> str | None:
-    if not len(used):
-        return "no contest has a score and a length difference"
-    met = set(used.first.tolist()) | set(used.second.tolist())
-    for system, why in unplaced.items():
-        if system in met:
-            return f"{used.systems[system]!r}: {why} (complete separation)"
-    if not difference.any():
-        return "all responses of a contest have the same length: there is no length effect to estimate"
-    if scale <= 1e-9 * np.abs(difference).max():
-        return "the length difference is constant within every pair: it cannot be distinguished from the systems"
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -691,22 +685,13 @@ def verbosity_slope(
     columns |= {name: np.asarray(values, dtype=float) for name, values in given.items() if values is not None}
     design = np.column_stack(list(columns.values()))
     usable = ~np.isnan(won) & ~np.isnan(design).any(axis=1)
-    if systems is not None:
-        strengths, usable = _strength_columns(systems, won, usable)
-        design = np.column_stack([design, strengths])
+    strengths, usable = _strength_columns(np.zeros(long.shape) if systems is None else systems, won, usable)
     undecided = ties == "davidson" and bool(((won[usable] > 0) & (won[usable] < 1)).any())
-    reason, fit = None, None
-    if not usable.any():
-        reason = "no contest has a score, both lengths and the covariates, between systems that both win some contests"
-    elif not columns["length"][usable].any():
-        reason = "both responses of every contest have the same length: there is no length effect to estimate"
-    else:
-        found = fit_logit(LogitOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
-        reason, fit = (_NO_LENGTH_EFFECT[found], None) if isinstance(found, str) else (None, found)
+    fit = _fit_lengths(strengths[usable], design[usable], won[usable], labels[usable], ties=undecided)
 
     def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Interval | Missing:
-        slope = scale * np.eye(design.shape[1])[place]
-        return Missing(reason or "") if fit is None else fit.interval(slope, level, transform=transform)
+        slope = scale * np.eye(strengths.shape[1] + design.shape[1])[strengths.shape[1] + place]
+        return Missing(fit) if isinstance(fit, str) else fit.interval(slope, level, transform=transform)
 
     effects = {name: parameter(place) for place, name in enumerate(columns)}
     return VerbositySlope(
@@ -714,7 +699,7 @@ def verbosity_slope(
         win_probability_at_double=parameter(0, float(np.log(2)), expit),
         quality_effect=effects.get("quality"),
         position_effect=effects.get("position"),
-        reason=reason,
+        reason=fit if isinstance(fit, str) else None,
         contests=int(usable.sum()),
     )
 
