@@ -302,7 +302,7 @@ class UnitxtBridge:
             self.judge_id = type(engine).__name__
         self._chat = True
         self._warned = self._stopped = self._answered = False
-        self._queue: asyncio.Queue[_Waiting] | None = None
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
 
     def __repr__(self) -> str:
         return f"UnitxtBridge({self.judge_id!r})"
@@ -371,10 +371,6 @@ class UnitxtBridge:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Gather requests into batches while it is entered."""
-        if self._queue is not None:
-            raise InvalidInputError(
-                f"the judge {self.judge_id!r} is already running; make a second bridge for a second run"
-            )
         self._queue, self._stopped, self._answered = asyncio.Queue(), False, False
         gatherer = asyncio.create_task(self._gather(self._queue))
         try:
@@ -383,7 +379,6 @@ class UnitxtBridge:
             gatherer.cancel()
             with suppress(asyncio.CancelledError):
                 await gatherer
-            self._queue = None
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request.
@@ -393,8 +388,6 @@ class UnitxtBridge:
                 sheet.
             EngineError: If the engine failed on this request.
         """
-        if self._queue is None:
-            raise InvalidInputError(f"the judge {self.judge_id!r} is not running; enter its running() first")
         policies = classifications_of(request) if self.marked is None else (self.marked,)
         for policy in policies:  # refused here, it costs the others of its batch nothing
             try:
