@@ -49,7 +49,6 @@ from evenhand.errors import (
     InvalidInputError,
     RejectedRequestError,
     UnreachableError,
-    WithheldError,
 )
 from evenhand.unitxt.bases import (
     InferenceEngine,
@@ -122,17 +121,9 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
         requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
         with journal or nullcontext(), start_blocking_portal() as portal:
             outcomes = portal.call(_complete_all, judge, journal, requests)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        for failure in failures:
-            if not isinstance(failure, EngineError | WithheldError):
-                raise failure
-        if failures:
-            kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
-            raise EngineError(
-                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
-                f"The first: {failures[0]}",
-                cause=getattr(failures[0], "cause", "withheld"),
-            ) from failures[0]
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):  # the replies that came are in the journal
+                raise outcome
         outputs = [self._to_output(outcome) for outcome in outcomes if isinstance(outcome, Completion)]
         return self.get_return_object(outputs, return_meta_data)
 
