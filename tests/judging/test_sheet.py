@@ -141,9 +141,7 @@ def test_each_is_shown_what_any_of_them_is():
 
 def test_what_one_call_cannot_hold_is_refused():
     for other in (question("b", response="s"), question("b", text="u")):
-        with pytest.raises(
-            InvalidInputError, match="with a response or context that other criteria have not"
-        ):
+        with pytest.raises(InvalidInputError, match="with a response or context that other criteria have not"):
             asked_together([question("a", text="t"), other], "sheet")
 
 

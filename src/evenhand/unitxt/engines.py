@@ -59,8 +59,6 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     fields_class,
     own_words,
-    text_fields,
-    with_numbers,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -92,11 +90,7 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
     @cached_property
     def value(self) -> Engine:
         """The engine itself, with the values that the fields have now."""
-        kind: Any = type(self)
-        texts = text_fields(kind)
-        given = {name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)}
-        read: Dict[str, Any] = {name: each if name in texts else with_numbers(each) for name, each in given.items()}
-        return self.kind(**read)
+        return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
 
     def to_judge(self) -> JudgeEngine:
         """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
