@@ -9,7 +9,7 @@ from typing import Any, Final
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader, VoteColumn, read_column, set_aside
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.against_people import Scale
+from evenhand.judge_reliability.reliability import Scale
 from evenhand.labels.people import Labels
 from evenhand.numbers import (
     Missing,
