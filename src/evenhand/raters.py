@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,13 +25,11 @@ from evenhand.data.fields import (
 )
 from evenhand.data.rows import read_rows, row_ids
 from evenhand.errors import InvalidInputError
-from evenhand.labels.annotators import StandInTest, check_epsilon, labels_in_columns, labels_of_results, stand_in_test
-from evenhand.labels.people import read_gold
+from evenhand.labels.annotators import StandInTest, stand_in_test
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,
-    IntervalOptions,
     ReadRepliesArguments,
     RecordedOptions,
     takes,
@@ -177,18 +175,15 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     return verdicts_of_votes(read, criterion, cells, options, **more)
 
 
-@takes(IntervalOptions)
+@takes(AgreementArguments)
 def alternative_annotator_test(
     data: object,
-    votes: str | Sequence[str] | None = None,
-    annotators: object = None,
+    votes: Any,
+    gold_fields: Any,
     criteria: object = None,
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
     alpha: float = 0.05,
-    label_field: str = "label",
-    as_index: bool = False,
-    split: str | None = None,
     **options: Any,
 ) -> StandInTest:
     """Run the alternative annotator test: may a judge replace annotators?
@@ -199,22 +194,16 @@ def alternative_annotator_test(
     Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
 
     Args:
-        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`); or a result of
-            ``judge``, ``winrates``, ``checklist``, ``aggregate_votes`` or ``run_mode``, whose verdicts are tested.
-        votes: The columns with the judges' votes, one per judge, each tested; None for a result.
-        annotators: The columns with what people said, one per annotator; for a result their labels, with a column
-            ``annotator``: a file, rows, or what ``read_labels`` returns.
-        criteria: The criterion of the options chosen, for columns; without it the options are the labels that occur.
-            Two labels are near by their numbers where options have values or an order; else they are the same or not.
+        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`).
+        votes: The columns with the judges' votes, one per judge, each tested.
+        gold_fields: The columns with what people said, one per annotator.
+        criteria: The criterion of the options chosen; without it the options are the labels that occur. Two labels are
+            near by their numbers where options have values or an order; else they are the same or not.
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
         alpha: The false discovery rate over the annotators.
-        label_field: Of labels for a result: the column with the label.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: The split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
-            tests are over clusters.
+        **options: As :func:`evenhand.agreement` takes them. With ``cluster_field`` the tests are over clusters.
 
     Raises:
         InvalidInputError: No epsilon, no such columns, labels that cannot be read, or too few annotators to compare.
@@ -225,28 +214,5 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    drawn = IntervalOptions(**options)
-    given = check_epsilon(epsilon)
-    if annotators is None:
-        raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
-    if isinstance(data, Results):
-        own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
-        _refuse(own, "a result is tested, which has its own: leave it out")
-        labels = read_gold(data, annotators, label_field=label_field)
-        joint = labels_of_results(data, labels)
-    else:
-        if votes is None:
-            raise InvalidInputError("votes is None; name the columns with the judges' votes")
-        rows = read_rows(data, split)
-        judges = columns_of(rows, votes, "votes")
-        people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
-        clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        reader = _reader_of(criteria, (*judges, *people), as_index=as_index)
-        joint = labels_in_columns(judges, people, reader, () if clusters[0] is None else clusters)
-    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
-
-
-def _refuse(given: Mapping[str, object], why: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidInputError(f"{name} is {value!r}, and {why}")
+    asked = AgreementArguments(votes=votes, gold_fields=gold_fields, criteria=criteria, **options)
+    return stand_in_test(measure_agreement(data, asked), epsilon, alpha)

@@ -293,60 +293,38 @@ def _runs(about: Subject) -> list[tuple[str, ...]]:
 
 
 def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
-    """Return instances with the text of the unrelated option among the facts; see :func:`unrelated_candidates`.
-
-    An engine must be allowed to see the rows that hold the text, too.
-    """
-    marked: dict[str | None, dict[tuple[str, ...], None]] = {}
-    for row in rows:
-        for text in row.responses:
-            marked.setdefault(text, {}).update(dict.fromkeys(row.data_classifications))
-    drawn = zip(rows, unrelated_candidates(rows, seed=seed), strict=True)
-    return tuple(
-        replace(
-            row,
-            facts={**row.facts, UNRELATED: text},
-            data_classifications=tuple({**dict.fromkeys(row.data_classifications), **marked.get(text, {})}),
-        )
-        for row, text in drawn
-    )
-
-
-def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:
-    """Draw, for every instance, a candidate of another instance, with the seed.
+    """Return instances with the text of an unrelated option, a candidate of another instance, among the facts.
 
     All texts lie on a circle at places that the seed and the text determine. An instance begins at a place that the
     seed and its ``draw_key`` determine, and takes the next text that is not blank and equals none of its own candidates
     (apart from case and space). So an instance draws in a part of the data what it draws in the whole, wherever that
-    text is in the part.
+    text is in the part. The text is None if fewer than two candidates are left, so that nothing is asked. An engine
+    must be allowed to see the rows that hold the text, too.
 
     Args:
         rows: The instances.
         seed: Another seed, another draw.
 
-    Returns:
-        One text per instance; None if fewer than two candidates are left, so that nothing is asked.
-
     Raises:
         InvalidInputError: If an instance that is asked about has no text to draw.
     """
-    texts = sorted({text for row in rows for text in row.responses if text.strip()})
-    circle = sorted((_lot(seed, "text", text), text) for text in texts)
-    drawn: list[str | None] = []
+    holders: dict[str | None, dict[tuple[str, ...], None]] = {}
     for row in rows:
-        if len(row.responses) < 2:
-            drawn.append(None)
-            continue
+        for text in filter(str.strip, row.responses):
+            holders.setdefault(text, {}).update(dict.fromkeys(row.data_classifications))
+    circle, drawn = sorted((_lot(seed, "text", str(text)), str(text)) for text in holders), []
+    for row in rows:
         own = {fold_label(text) for text in row.responses}
         start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.row_name), ""))
-        around = (text for _, text in (*circle[start:], *circle[:start]))
+        around = (text for _, text in (*circle[start:], *circle[:start]) if len(row.responses) > 1)
         found = next((text for text in around if fold_label(text) not in own), None)
-        if found is None:
+        if found is None and len(row.responses) > 1:
             raise InvalidInputError(
                 f"there is no unrelated option for instance {row.instance}: every candidate of the other instances "
                 "equals one of its own. Give more instances, or set unrelated_option=False"
             )
-        drawn.append(found)
+        seen = tuple({**dict.fromkeys(row.data_classifications), **holders.get(found, {})})
+        drawn.append(replace(row, facts={**row.facts, UNRELATED: found}, data_classifications=seen))
     return tuple(drawn)
 
 
@@ -565,26 +543,22 @@ class GradeAnalysis(Analysis):
         return self.entries
 
     @cached_property
+    def runs(self) -> Mapping[tuple[str, bool], list[GradedInstance]]:
+        """``(prompt, with the unrelated option?)`` -> the instances."""
+        found: dict[tuple[str, bool], list[GradedInstance]] = {}
+        for each in self.entries:
+            found.setdefault((each.prompt, each.with_unrelated), []).append(each)
+        return found
+
+    @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
         """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
-        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.entries)
+        level = self.level_over([each.cluster for each in next(iter(self.runs.values()))])
         return {
-            (judge, prompt, unrelated): grade(
-                [each.votes for each in self.entries if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
-                judge,
-                level=self._run_level,
-                seed=self.parameters["seed"],
-            )
+            (judge, *run): grade([each.votes for each in own], judge, level=level, seed=self.parameters["seed"])
             for judge in self.parameters["judges"]
-            for prompt, unrelated in runs
+            for run, own in self.runs.items()
         }
-
-    @property
-    def _run_level(self) -> IntervalLevel:
-        """The level of intervals over the rows, with their clusters."""
-        runs = [(each.prompt, each.with_unrelated) for each in self.entries]
-        own = [each.cluster for each, run in zip(self.entries, runs, strict=True) if run == runs[0]]
-        return self.level_over(own)
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
@@ -641,7 +615,8 @@ class GradeAnalysis(Analysis):
             Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
         )
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
-        runs, found = {_names_of(*run): grading for run, grading in self.gradings.items()}, self.unrelated_effects
+        runs = {_names_of(*run): grading for run, grading in self.gradings.items()}
+        found = self.unrelated_effects
         tables = [measures_table(title, _NAMES, runs, scores, tuple(self._notes()), kind="scores")]
         if found:
             title = "An unrelated option among the candidates"
@@ -676,11 +651,8 @@ class GradeAnalysis(Analysis):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each judge, prompt, run and instance."""
-        asked: dict[tuple[str, bool], list[GradedInstance]] = {}
-        for each in self.entries:
-            asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
         for (judge, prompt, unrelated), grading in self.gradings.items():
-            for each, one in zip(asked[prompt, unrelated], grading.instances, strict=True):
+            for each, one in zip(self.runs[prompt, unrelated], grading.instances, strict=True):
                 record: dict[str, Any] = {
                     "judge": judge,
                     "prompt": prompt,

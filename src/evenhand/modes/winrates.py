@@ -40,11 +40,9 @@ from evenhand.numbers import (
     MISSING,
     Missing,
     UnscoredBounds,
-    format_bounds,
     format_count,
     format_interval,
     format_level,
-    format_number,
     format_p_value,
     format_percent,
     format_range,
@@ -612,8 +610,8 @@ def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
     return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
 
 
-MOST_SYSTEMS_IN_A_MATRIX = 10
-"""With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
+MOST_SYSTEMS_IN_PAIRS = 10
+"""With more systems, the table of their pairs is printed when asked for."""
 
 
 class WinrateAnalysis(Analysis):
@@ -808,16 +806,15 @@ class WinrateAnalysis(Analysis):
         return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return the table of systems; for few systems the matrix and the pairs too, else a note on how to get them."""
+        """Return the table of systems; for few systems that of the pairs too, else a note on how to get it."""
         systems = _systems_table(self)
-        if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
-            return systems, _matrix_table(self), _pairs_table(self)
-        note = "The matrix and the pairs are tables of their own: tables('matrix') and tables('pairs')."
-        return (replace(systems, notes=(*systems.notes, note)),)
+        if len(self.systems) <= MOST_SYSTEMS_IN_PAIRS:
+            return systems, _pairs_table(self)
+        return (replace(systems, notes=(*systems.notes, "The pairs are a table of their own: tables('pairs').")),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the matrix and the pairs, if they are not printed."""
-        return () if len(self.systems) <= MOST_SYSTEMS_IN_A_MATRIX else (_matrix_table(self), _pairs_table(self))
+        """Return the table of the pairs, if it is not printed."""
+        return () if len(self.systems) <= MOST_SYSTEMS_IN_PAIRS else (_pairs_table(self),)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` is a system, tie or option.
@@ -903,21 +900,6 @@ def _systems_table(table: WinrateAnalysis) -> TextTable:
     )
     by_name = {(one.system,): one for one in table.ranked}
     return measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
-
-
-def _matrix_table(table: WinrateAnalysis) -> TextTable:
-    """Return the winrate of the row's system against the column's, best first; its bounds if these lead."""
-    cells = {
-        of: format_bounds(one.bounds.low, one.bounds.high) if one.bounds else format_number(one.estimate)
-        for of, one in table.head_to_head.items()
-    }
-    systems = [entry.system for entry in table.ranking.systems]
-    return TextTable(
-        kind="matrix",
-        title=f"{table.rate_name.capitalize()} of the row's system against the column's",
-        headers=("", *systems),
-        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
-    )
 
 
 def _pairs_table(table: WinrateAnalysis) -> TextTable:
