@@ -75,12 +75,6 @@ def test_a_choice_is_read_back_in_every_order(drawn):
     assert [responses[own] for own in shown.to_own] == list(shown.responses)
 
 
-@pytest.mark.parametrize("order", [(), (0,), (0, 1), (0, 1, 1), (1, 2, 3), (0, 1, 2, 3)])
-def test_an_order_that_is_no_permutation_is_refused(order):
-    with pytest.raises(InvalidInputError, match="is not a permutation of 0 … 2"):
-        assessment().present(order)
-
-
 NO_CHOICE = r"'Option 1', 'Option 2', 'Option 3'\] .*A ranking is not a choice"
 NO_PAIRS = "in pairs of the values v and 1 - v"
 RANKING = options_of(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3))))

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
@@ -25,10 +25,9 @@ from evenhand.judging.grid import checked_weights, sheets_of
 from evenhand.judging.loop import OpenPanel
 from evenhand.judging.run import as_asked, opened_journal, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
-from evenhand.modes.contest import Contest
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.winrates import WinratesMode
+from evenhand.modes.winrates import TIE, Contest, WinratesMode
 from evenhand.options import (
     GUIDELINES,
     AssessmentOptions,
@@ -44,8 +43,6 @@ from evenhand.votes import Verdict, Vote, is_missing
 
 Result = Verdict | RubricResult | ChecklistResult
 Votes = list[tuple[Vote, ...]]
-
-TIE: Final = "tie"
 
 
 class _ChecklistOptions(ChecklistOptions):

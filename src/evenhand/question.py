@@ -144,8 +144,9 @@ class Question:
         options = self.criterion.options
         if self.mode == "choose":
             places = len(self.responses)
-            fit = self.criterion.labels[:places] == self.place_labels and all(each.na for each in options[places:])
-            accepted = f"{list(self.place_labels)!r} (evenhand.question.choice_criterion), and NA options after them"
+            labels = tuple(f"Option {place + 1}" for place in range(places))
+            fit = self.criterion.labels[:places] == labels and all(each.na for each in options[places:])
+            accepted = f"{list(labels)!r} (evenhand.question.choice_criterion), and NA options after them"
         else:
             sides = [round(option.value - TIE, 9) for option in options if option.value not in {None, TIE}]
             unique = {*sides}
@@ -184,28 +185,13 @@ class Question:
         """Return the name of the response at a place: a letter in a comparison, a number if the best is chosen."""
         return str(place + 1) if self.mode == "choose" else response_letter(place)
 
-    @property
-    def place_labels(self) -> tuple[str, ...]:
-        """The labels of the options that choose the response at each place."""
-        return tuple(
-            f"Option {place + 1}" if self.mode == "choose" else response_label(place)
-            for place in range(len(self.responses))
-        )
-
     def present(self, order: tuple[int, ...], *, coded: bool = False) -> Presentation:
         """Return the presentation of the question under this order.
 
         Args:
             order: The permutation.
             coded: Let the judge name the options by short codes.
-
-        Raises:
-            InvalidInputError: If ``order`` is not a permutation of the question's places.
         """
-        if sorted(order) != list(range(self.places)):
-            raise InvalidInputError(
-                f"order {order!r} of question {self.id!r} is not a permutation of 0 … {self.places - 1}"
-            )
         options = self.criterion.options
         if self.mode == "assess":
             return Presentation(order, tuple(options[index] for index in order), self.responses, order, coded)

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, islice
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, from_json, to_json
@@ -296,17 +296,11 @@ class Prompts(Mapping[str, list[Message]]):
     def __len__(self) -> int:
         return len(self.plain())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self.plain() == dict(other)
-
     def __hash__(self) -> int:
         return hash(frozenset(self.plain()))
 
     def __repr__(self) -> str:
         return repr(self.plain())
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
 
     def __reduce__(self) -> tuple[type[Prompts], tuple[dict[str, list[Message]]]]:
         return Prompts, (self.plain(),)  # what is held elsewhere here is not held there

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from evenhand.cli.output import complain, say
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_out, expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
@@ -141,20 +141,15 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         name: The name of the batch.
     """
-    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     if not place.is_file():
         raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
     with OpenJournal(place) as opened:
-        records = BatchRecords(opened)
-        batches = records.all()
-        if name not in [each.name for each in batches]:
-            there = ", ".join(each.name for each in batches) or "none"
-            raise InvalidInputError(f"the journal {str(place)!r} has no batch {name!r}; it has {there}")
-        for each in batches:
-            if each.name == name:
-                records.forget(each)
-                say(f"{name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
+        batches = {each.name: each for each in opened.batches()}
+        if name not in batches:
+            raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")
+        opened.forget_batch(batches[name])
+    say(f"{name} is given up; its {format_count(batches[name].requests, 'request')} may be asked for again")
     return 0

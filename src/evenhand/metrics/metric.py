@@ -57,8 +57,6 @@ from evenhand.unitxt.bases import (
     Maybe,
     fields_class,
     group_str,
-    text_fields,
-    with_numbers,
 )
 from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
@@ -170,8 +168,7 @@ class EvenhandMetric(IntervalFields):
             found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in as_list(value)]
             made = [to_artifact(each) if isinstance(each, Engine) else each for each in found]
             value = made if isinstance(value, list) else made[0]
-        kind: Any = type(self)
-        super().__setattr__(name, value if name in text_fields(kind) else with_numbers(value))
+        super().__setattr__(name, value)
         self.__dict__.pop("options", None)
 
     @cached_property

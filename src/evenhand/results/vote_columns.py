@@ -426,7 +426,7 @@ _MEASURED: Final = ("score", *_OF_VERDICT, *FOR_MEASURES)
 OF_VERDICTS: Final = tuple(PREFIX + name for name in _MEASURED)
 """The columns that say of verdicts what measures need."""
 _OF_VOTES_ALONE: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VOTES)])
-_OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VERDICTS, *OF_VOTES)])
+OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VERDICTS, *OF_VOTES)])
 
 
 def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
@@ -639,7 +639,7 @@ class VerdictColumns(Columns):
             )
             for verdict, mass in zip(verdicts, masses, strict=True)
         ]
-        return cls.of_table(_table(cells, _OF_VERDICTS_AND_VOTES))
+        return cls.of_table(_table(cells, OF_VERDICTS_AND_VOTES))
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
