@@ -62,7 +62,7 @@ def test_what_cannot_be_aggregated_is_refused():
     with pytest.raises(InvalidInputError, match="row 0: the gold label in 'human' is 'maybe'"):
         aggregate_votes([{"a": True, "human": "maybe"}], "a", gold_fields="human")
     for ask in (aggregate_votes, agreement):
-        with pytest.raises(ArtifactError, match=r"two responses: its options \['Response A', 'Tie', 'Response B'\]"):
+        with pytest.raises(ArtifactError, match="fits a comparison"):
             ask([{"a": "Tie", "b": "Tie"}], ["a", "b"], criteria=comparison_criterion("c", "?", allow_ties=True))
 
 
@@ -172,7 +172,7 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
             "judge_field is 'page', and replies names .*: name one",
         ),
         ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is not an option of"),
-        *[({"replies": "reply", "pattern": each}, "pattern is .*one") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
+        *[({"replies": "reply", "pattern": each}, "pattern is ") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
     ],
 )
 def test_replies_that_cannot_be_read_are_refused(options, message):

@@ -187,7 +187,7 @@ def test_a_prompt_of_the_users_own_is_filled_fenced_and_told_how_to_reply(flow, 
     [
         ("{{ response }} {{ sytem }}", False, "names 'sytem', which is not one of its placeholders"),
         ("{{ response }} {% if %}", False, "is not a valid template: line 1"),
-        ("Judge well.", False, "neither the name of a prompt nor a text with placeholders"),
+        ("Judge well.", False, r"'Judge well.' does not name"),
         ("{{ options }}", False, r"does not name \{\{ response \}\}"),
         ("{{ response }}", True, r"does not name \{\{ items \}\}"),
         ("{{ response }} {{ items }} {{ options }}", True, "names 'options'"),

@@ -154,12 +154,7 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
             f"{', '.join(repr(each) for each in runs)}"
         )
     named = next(iter(runs)) if name is None else name
-    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
-    if not all(isinstance(own, list) for own in votes):
-        raise InvalidInputError(
-            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
-            "of the two metrics a score_prefix, or the record of the mode another name"
-        )
+    votes = [row["score"]["instance"][named + _VOTES] for row in rows]
     lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
     run = _of_one_criterion(runs[named], lines, named)
     cells = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,13 +25,11 @@ from evenhand.data.fields import (
 )
 from evenhand.data.rows import read_rows, row_ids
 from evenhand.errors import InvalidInputError
-from evenhand.labels.annotators import StandInTest, check_epsilon, labels_in_columns, labels_of_results, stand_in_test
-from evenhand.labels.people import read_gold
+from evenhand.labels.annotators import StandInTest, stand_in_test
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,
-    IntervalOptions,
     ReadRepliesArguments,
     RecordedOptions,
     takes,
@@ -50,59 +48,50 @@ else:
     from evenhand.results.results import Results
 
 
-def _parameters(options: AggregateVotesArguments | ReadRepliesArguments, rule: str | None) -> dict[str, Any]:
-    """Return the options that a result of votes repeats."""
-    return {
-        "gold_fields": options.gold_fields,
-        "criteria_given": options.criteria is not None,
-        "as_index": options.as_index,
-        "rule": rule,
-        "weights": options.weights,
-        **options.values_of(RecordedOptions),
-    }
-
-
 def verdicts_of_votes(
-    read: RecordedVotes,
-    criterion: Criterion,
-    cells: Sequence[Cell],
-    notes: Sequence[str],
-    parameters: Mapping[str, Any],
+    read: RecordedVotes, criterion: Criterion, cells: Sequence[Cell], options: Any, **more: Any
 ) -> Results:
-    """Return the verdicts that recorded votes give."""
-    ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
-    weights = weights_by_judge(parameters["weights"], read.judges)
+    """Return the verdicts that recorded votes give.
+
+    Args:
+        read: The votes.
+        criterion: The criterion of the votes.
+        cells: The votes on each instance.
+        options: The options of the function.
+        **more: Further parameters that the result repeats.
+    """
+    weights = weights_by_judge(getattr(options, "weights", None), read.judges)
     lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
-    if lacking and parameters["rule"] in WEIGHTED_RULES:
+    if lacking and more.get("rule") in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
         "evenhand_version": __version__,
         "n": len(read.ids),
         "votes": list(read.judges),
         **read.fields,
-        **ids,
-        **read.groups(parameters["group_fields"]),
-        **parameters,
+        **({} if None in read.ids else {"ids": list(read.ids)}),
+        **read.groups(options.group_fields),
+        "gold_fields": options.gold_fields,
+        "criteria_given": options.criteria is not None,
+        "as_index": options.as_index,
+        "rule": None,
         "weights": weights,
+        **options.values_of(RecordedOptions),
+        **more,
     }
     systems = list(dict.fromkeys(cell.about["system"] for cell in cells))
-    header = {"systems": systems, "criteria": [criterion], "notes": list(notes), "parameters": parameters}
+    header = {"systems": systems, "criteria": [criterion], "parameters": parameters}
     return Results.of_cells(VoteAnalysis, header, cells)
 
 
 def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> Results:
     """Reduce recorded votes to verdicts: see :func:`evenhand.functions.aggregate_votes`."""
     criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
-    rule, gold_fields = check_rule(options.rule, criterion.scale), options.gold_fields
-    fields = named_columns(options, "judge_field", "sample_field", "systems_field", "id_field")
+    rule, fields = check_rule(options.rule, criterion.scale), named_columns(options)
     read = RecordedVotes.of(read_rows(data, options.split), options.votes, fields, usual=False)
     reader = LabelReader(criterion, as_index=options.as_index)
-    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=options.cluster_field)
-    columns: dict[str, list[object]] = {}
-    for vote in read.votes:
-        columns.setdefault(vote.judge, []).append(vote.cell)
-    note = reader.note([*columns.values(), *([] if gold_fields is None else [read.cells(gold_fields, "gold_fields")])])
-    return verdicts_of_votes(read, criterion, cells, [] if note is None else [note], _parameters(options, rule))
+    cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field)
+    return verdicts_of_votes(read, criterion, cells, options, rule=rule)
 
 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
@@ -129,7 +118,6 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         **row_ids(rows, options.id_field),
         **{setting: [column.name for column in own] for setting, own in held.items()},
         "criteria_given": options.criteria is not None,
-        "numbers_read_as": reader.note([column.cells for column in columns]),
         **options.values_of(RecordedOptions),
     }
     return Results.of_cells(AgreementAnalysis, {"criterion": reader.criterion, "parameters": parameters}, cells)
@@ -147,8 +135,7 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     criterion = YES_OR_NO if options.criteria is None else load_criterion(options.criteria)
     rule = check_rule(options.rule, criterion.scale)
     compiled = None if options.pattern is None else compile_pattern(options.pattern)
-    fields = named_columns(options, "judge_field", "systems_field", "id_field", "swapped_field")
-    rows = read_rows(data, options.split)
+    rows, fields = read_rows(data, options.split), named_columns(options)
     read = RecordedVotes.of(rows, options.replies, fields, usual=False, draws=True, what="replies")
     values = sorted(option.value for option in criterion.options if option.value is not None and not option.na)
     mirrored = [values[0] + values[-1] - value for value in reversed(values)] if values else []
@@ -184,23 +171,19 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
-    named = {name: getattr(options, name) for name in ("judge_field", "id_field", "swapped_field", "pattern")}
-    parameters = {"replies": list(read.columns), **named, **_parameters(options, rule)}
-    return verdicts_of_votes(read, criterion, cells, (), parameters)
+    more = {"replies": list(read.columns), "pattern": options.pattern, "rule": rule}
+    return verdicts_of_votes(read, criterion, cells, options, **more)
 
 
-@takes(IntervalOptions)
+@takes(AgreementArguments)
 def alternative_annotator_test(
     data: object,
-    votes: str | Sequence[str] | None = None,
-    annotators: object = None,
+    votes: Any,
+    gold_fields: Any,
     criteria: object = None,
     *,
     epsilon: float | Literal["expert", "skilled", "crowd"],
     alpha: float = 0.05,
-    label_field: str = "label",
-    as_index: bool = False,
-    split: str | None = None,
     **options: Any,
 ) -> StandInTest:
     """Run the alternative annotator test: may a judge replace annotators?
@@ -211,22 +194,16 @@ def alternative_annotator_test(
     Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
 
     Args:
-        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`); or a result of
-            ``judge``, ``winrates``, ``checklist``, ``aggregate_votes`` or ``run_mode``, whose verdicts are tested.
-        votes: The columns with the judges' votes, one per judge, each tested; None for a result.
-        annotators: The columns with what people said, one per annotator; for a result their labels, with a column
-            ``annotator``: a file, rows, or what ``read_labels`` returns.
-        criteria: The criterion of the options chosen, for columns; without it the options are the labels that occur.
-            Two labels are near by their numbers where options have values or an order; else they are the same or not.
+        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`).
+        votes: The columns with the judges' votes, one per judge, each tested.
+        gold_fields: The columns with what people said, one per annotator.
+        criteria: The criterion of the options chosen; without it the options are the labels that occur. Two labels are
+            near by their numbers where options have values or an order; else they are the same or not.
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
         alpha: The false discovery rate over the annotators.
-        label_field: Of labels for a result: the column with the label.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: The split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
-            tests are over clusters.
+        **options: As :func:`evenhand.agreement` takes them. With ``cluster_field`` the tests are over clusters.
 
     Raises:
         InvalidInputError: No epsilon, no such columns, labels that cannot be read, or too few annotators to compare.
@@ -237,28 +214,5 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    drawn = IntervalOptions(**options)
-    given = check_epsilon(epsilon)
-    if annotators is None:
-        raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
-    if isinstance(data, Results):
-        own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
-        _refuse(own, "a result is tested, which has its own: leave it out")
-        labels = read_gold(data, annotators, label_field=label_field)
-        joint = labels_of_results(data, labels)
-    else:
-        if votes is None:
-            raise InvalidInputError("votes is None; name the columns with the judges' votes")
-        rows = read_rows(data, split)
-        judges = columns_of(rows, votes, "votes")
-        people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
-        clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        reader = _reader_of(criteria, (*judges, *people), as_index=as_index)
-        joint = labels_in_columns(judges, people, reader, () if clusters[0] is None else clusters)
-    return stand_in_test(joint, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
-
-
-def _refuse(given: Mapping[str, object], why: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidInputError(f"{name} is {value!r}, and {why}")
+    asked = AgreementArguments(votes=votes, gold_fields=gold_fields, criteria=criteria, **options)
+    return stand_in_test(measure_agreement(data, asked), epsilon, alpha)

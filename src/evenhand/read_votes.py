@@ -43,8 +43,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
-from evenhand.modes.contest import TIE, check_reduction, is_graded
-from evenhand.modes.winrates import WinrateAnalysis
+from evenhand.modes.winrates import TIE, WinrateAnalysis, check_reduction, is_graded
 from evenhand.options import ChecklistArguments, RecordedOptions, RunOptions, VoteFields, WinratesArguments
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.results import Results
@@ -344,7 +343,10 @@ class RecordedVotes:
         return [found[place] for place in range(len(self.votes))]
 
     def cast(
-        self, questions: Sequence[RecordedQuestion], selected: Sequence[Selected], weights: tuple[float, ...] | None
+        self,
+        questions: Sequence[RecordedQuestion],
+        selected: Sequence[Selected],
+        weights: tuple[float, ...] | None = None,
     ) -> dict[tuple[Any, ...], list[Vote]]:
         """Return the votes on each question; a question about which there was nothing to judge has none.
 
@@ -669,7 +671,6 @@ def read_assessments(
     *,
     gold: str | None = None,
     cluster_field: str | bool | None = None,
-    weights: tuple[float, ...] | None = None,
     cast: Mapping[tuple[Any, ...], Sequence[Vote]] | None = None,
 ) -> list[Cell]:
     """Return the recorded votes on each response, and the label that is right.
@@ -679,7 +680,6 @@ def read_assessments(
         reader: The reader of the options that were voted on.
         gold: The column with the label that is right.
         cluster_field: As the options of intervals have it.
-        weights: One per judge.
         cast: (Instance, system) -> votes, where these were read already.
     """
     labels, systems = reader.criterion.labels, read.names("systems_field")
@@ -688,7 +688,7 @@ def read_assessments(
         swapped, own = read.swapped() or [None] * len(read.rows), tuple(range(len(labels)))
         orders = [own[::-1] if other else own for other in swapped]
         questions = [RecordedQuestion(key, reader.criterion, order) for key, order in zip(keys, orders, strict=True)]
-        cast = read.cast(questions, read.read(lambda _: reader), weights)
+        cast = read.cast(questions, read.read(lambda _: reader))
 
     def label_of(cells: Sequence[object]) -> list[str | None]:
         given = reader.read_most(cells, lambda number: f"row {number}: the gold label in {gold!r} is")
@@ -720,16 +720,17 @@ def votes_given(data: object, options: Any, taken: frozenset[str]) -> RecordedVo
     for name, value in options.changed_from_default(*sorted(others & options.model_fields_set)).items():
         raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
     rows = read_rows(options.votes if data is None else data, options.split)
-    fields = named_columns(options, "id_field", *VoteFields.model_fields)
-    return RecordedVotes.of(rows, VOTE if data is None else options.votes, fields)
+    return RecordedVotes.of(rows, VOTE if data is None else options.votes, named_columns(options))
 
 
-def named_columns(options: Any, *names: str) -> dict[str, str]:  # noqa: ANN401 - of a function
-    """Return setting -> the column that it names, of those that are given."""
-    return {name: column for name in names if (column := getattr(options, name)) is not None}
+def named_columns(options: Any) -> dict[str, str]:  # noqa: ANN401 - of a function
+    """Return setting -> the column of recorded votes that it names, of those that are given."""
+    given = {name: getattr(options, name, None) for name in ("id_field", *VoteFields.model_fields)}
+    return {name: column for name, column in given.items() if column is not None}
 
 
 def refuse_vote_columns(options: Any, *but: str) -> None:  # noqa: ANN401 - of a function
     """Refuse columns of recorded votes where no votes are given, except those that the function also takes then."""
-    for name, column in named_columns(options, *(each for each in VoteFields.model_fields if each not in but)).items():
-        raise InvalidInputError(f"{name} is {column!r}, a column of recorded votes: give votes=…, or leave it out")
+    for name, column in named_columns(options).items():
+        if name not in ("id_field", *but):
+            raise InvalidInputError(f"{name} is {column!r}, a column of recorded votes: give votes=…, or leave it out")

@@ -19,7 +19,7 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.judge_reliability.one_judge import (
+from evenhand.judge_reliability.reliability import (
     CriterionReliability,
     JudgesAgreement,
     criterion_tables,
@@ -33,7 +33,6 @@ from evenhand.judging.run import limits_after
 from evenhand.options import (
     JudgeArguments,
     Options,
-    RecordedOptions,
     ReliabilityArguments,
     RunOptions,
     WinratesArguments,
@@ -250,11 +249,11 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
         VoteRules.from_parameters(dict(options)).check(criterion.scale)
         reader, cluster = LabelReader(criterion, as_index=options.as_index), options.cluster_field
         cells = read_assessments(read, reader, gold=gold, cluster_field=cluster)  # type: ignore[arg-type] # a column
-        how = {"rule": None, "weights": None, **options.values_of(RecordedOptions)}
-        return _reported([verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], (), how)], options)
+        table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], options)
+        return _reported([table], options)
     how = {name: getattr(options, name) for name in ("criteria", "votes", "split", "allow_ties", "scale", "systems")}
     how |= {"gold_fields": gold, **read.fields, **_of_runs(options)}
-    table: Any = compare_systems(data, WinratesArguments(**how))
+    table = compare_systems(data, WinratesArguments(**how))
     return _reported([table], options)
 
 

@@ -17,8 +17,9 @@ from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
 from evenhand.integrations.ray_data import judge_on_ray
+from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
-from evenhand.raters import alternative_annotator_test
+from evenhand.raters import measure_agreement
 from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
@@ -91,8 +92,7 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
-        how: Any = job.changed_from_default("cluster_field", "level", "interval") | {"epsilon": job.annotator_test}
-        return alternative_annotator_test(rows, job.votes, job.gold_fields, job.criteria, **how)
+        return stand_in_test(measure_agreement(rows, job.model_copy(update={"split": None})), job.annotator_test)
     changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
     if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
         changes["mode"] = _imported(job.mode)

@@ -143,7 +143,7 @@ UNIT_RANGE: Final = (0.0, 1.0)
 
 def summarize(
     verdicts: Sequence[Verdict] | VerdictColumns,
-    ranges: Sequence[tuple[float, float]] | FloatArray = (),
+    ranges: tuple[float, float] | Sequence[tuple[float, float]] = (),
     *,
     level: Level = 0.95,
     covered_masses: Sequence[float | None] = (),
@@ -152,23 +152,23 @@ def summarize(
 
     Args:
         verdicts: One per instance, with all its votes.
-        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of each verdict's criterion; empty for [0, 1]
-            throughout. The bounds of the mean are the least and the greatest of them.
+        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of the criterion, or of each verdict's criterion;
+            empty for [0, 1] throughout. The bounds of the mean are the least and the greatest of them.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: The probability behind each instance's expected value; empty for scores of the
             options selected. Columns have their own.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
     scored, unscored = np.isfinite(columns.score), columns.votes.per_question(~columns.votes.answered)
-    given = np.array(ranges if len(ranges) else [UNIT_RANGE] * len(scored), dtype=float).reshape(-1, 2)
-    bounds = (float(given[:, 0].min()), float(given[:, 1].max())) if len(given) else UNIT_RANGE
+    own = np.array(ranges if len(ranges) else UNIT_RANGE, dtype=float).reshape(-1, 2)
+    given, bounds = np.broadcast_to(own, (len(scored), 2)), (float(own[:, 0].min()), float(own[:, 1].max()))
     low, width = bounds[0], bounds[1] - bounds[0]
     measures, (share, covered_mass) = vote_measures(
         columns,
         (columns.score - low) / width,
         columns.covered_mass,
         level=level,
-        width=float((given[:, 1] - given[:, 0]).max(initial=0.0)) if len(given) else 1.0,
+        width=float((own[:, 1] - own[:, 0]).max()),
     )
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
     return ScoreSummary(
@@ -216,7 +216,7 @@ def reply_measures(
         level: The level of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of(votes)
-    rows = np.arange(columns.n) if rows is None else rows
+    rows = np.arange(len(columns.sizes)) if rows is None else rows
     replies = cluster_sums(columns.replies(), rows)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     return {
@@ -248,7 +248,7 @@ def vote_measures(
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
     rows = np.arange(len(columns.score)) if rows is None else rows
-    several = columns.votes.per_question(np.ones(len(columns.votes.question))) > 1
+    several = columns.votes.sizes > 1
     table = np.stack(
         [
             1 - columns.position_consistent,

@@ -336,10 +336,6 @@ def test_a_response_wins_with_more_than_half_of_all(votes, value):
         (panel(0, 1, weights=[1, float("nan")]), FIVE, {"rule": "weighted_mean"}, "finite and >= 0"),
         (panel(0, 1, weights=[0, 0]), FIVE, {"rule": "weighted_mean"}, "every judge has the weight 0"),
         (panel(0, 1), FIVE, {"rule": "weighted_mean", "weights": {"j0": 1}}, "no weight for the judge 'j1'"),
-        (
-            *([vote("j", 0, weight=1), vote("j", 1, (1, 0), weight=2)], FIVE, {"rule": "weighted_mean"}),
-            "different weights",
-        ),
         (panel(0, 1), FIVE, {"weights": {"j0": 1, "j1": -2}}, "'j1' has the weight -2"),
         (panel(0), criterion_of([None, None], scale="pairwise"), {}, "1 where the first response is better"),
     ],

@@ -33,7 +33,7 @@ def vote(question, order, flow=None):
     async def run():
         calls = Calls(BaselineEngine())
         async with calls.running():
-            return await ask(flow or Flow(), question, order, 0, calls)
+            return (await ask(flow or Flow(), [question], [order], 0, calls))[0]
 
     return asyncio.run(run())
 

@@ -10,7 +10,6 @@ import evenhand
 from evenhand.cli import main
 from evenhand.engines import batches
 from evenhand.engines.base import Request
-from evenhand.engines.batches import BatchRecords
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
@@ -69,7 +68,7 @@ def test_replies_are_those_of_single_requests_in_whatever_order_they_come(server
     assert len(server.batches) == 1
     assert ask(engine(server, shape), journal) == directly(server)  # all from the journal
     assert len(server.batches) == 1
-    assert BatchRecords(journal).all() == []
+    assert journal.batches() == []
 
 
 @SHAPES
@@ -102,7 +101,7 @@ def test_a_batch_that_cannot_be_made_says_why(server, journal, shape, status, ca
     assert {reply.cause for reply in replies} == {cause}
     assert all("there is no such deployment" in str(reply) for reply in replies)
     assert ("batch interface" in str(replies[0])) == (status == 404)
-    assert BatchRecords(journal).all() == []
+    assert journal.batches() == []
 
 
 def test_where_there_is_no_room_a_batch_waits_for_another_one(server, journal):
@@ -143,7 +142,7 @@ def test_results_that_are_lost_are_not_bought_again_unasked(server, journal, tmp
         assert "too long" in str(replies[1])
         assert replies[0].cause == "lost_results"
     assert len(server.batches) == 1
-    [record] = BatchRecords(journal).all()
+    [record] = journal.batches()
     assert record.name in str(replies[0])
     assert main(["journal", "forget", record.name, "--journal", str(journal.path)]) == 0
     assert "given up" in capsys.readouterr().out
@@ -158,7 +157,7 @@ def test_a_batch_whose_making_was_not_answered_is_not_made_again_unasked(server,
     outcomes = ask(engine(server, shape), journal)
     assert {each.cause for each in outcomes} == {"connection"}
     assert len(server.batches) == (fault == "create_lost")
-    assert BatchRecords(journal).all() == []
+    assert journal.batches() == []
     assert ask(engine(server, shape), journal) == directly(server)
 
 
@@ -286,9 +285,9 @@ def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice(server, tmp_path, s
     server.plan = Plan()
     server.finish()
     with Journal(path) as journal:
-        assert len(BatchRecords(journal).all()) == made
+        assert len(journal.batches()) == made
         assert ask(engine(server, shape), journal) == directly(server)
-        assert BatchRecords(journal).all() == []
+        assert journal.batches() == []
     assert len(server.batches) == 1
     assert paid_once(server)
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.calls import Calls
-from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion
+from tests.support.simulated import expected_value
 
 LEVELS = Criterion(
     name="quality",
@@ -44,7 +45,7 @@ def votes(engine, questions, orders, *, flow=None, samples=1):
         calls = Calls(engine)
         async with calls.running():
             return [
-                await ask(flow or Flow(), question, order, sample, calls)
+                (await ask(flow or Flow(), [question], [order], sample, calls))[0]
                 for question in questions
                 for order in orders
                 for sample in range(samples)
@@ -64,8 +65,8 @@ def test_two_responses_follow_bradley_terry_with_an_order_effect():
     # Shown a, b: log-odds of a = 0.7 + 0.8. Shown b, a: of b = -0.7 + 0.8, so a wins with 1 - sigmoid(0.1).
     assert engine.choice_probabilities(question, (0, 1)) == pytest.approx([sigmoid(1.5), 1 - sigmoid(1.5)])
     assert engine.choice_probabilities(question, (1, 0)) == pytest.approx([1 - sigmoid(0.1), sigmoid(0.1)])
-    assert engine.expected_value(question, BOTH) == pytest.approx((sigmoid(1.5) + 1 - sigmoid(0.1)) / 2)
-    assert engine.changed(position_preference=0.0).expected_value(question, BOTH) == pytest.approx(sigmoid(0.7))
+    assert expected_value(engine, question, BOTH) == pytest.approx((sigmoid(1.5) + 1 - sigmoid(0.1)) / 2)
+    assert expected_value(engine.changed(position_preference=0.0), question, BOTH) == pytest.approx(sigmoid(0.7))
 
 
 def test_ties_follow_davidson():
@@ -177,7 +178,7 @@ def test_a_quality_that_cannot_be_read_is_an_error(truth):
     context = {} if truth is None else {"truth": truth}
     question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
     with pytest.raises(RejectedRequestError, match="q7"):
-        SimulatedEngine(quality=quality_from_context("truth")).quality_of(question, 0)
+        SimulatedEngine(quality_context="truth").quality_of(question, 0)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import binomtest
 
-from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND
+from evenhand.engines.free_engines import SimulatedEngine
+from evenhand.judge_reliability.reliability import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
 
 CRITERION = comparison_criterion("better", "Which response is better?")
@@ -34,7 +34,7 @@ class Simulation:
 
     def __post_init__(self):
         self.engine = SimulatedEngine(
-            quality=quality_from_context("quality"),
+            quality_context="quality",
             position_preference=self.position,
             noise=self.noise,
             verbosity_preference=self.verbosity,

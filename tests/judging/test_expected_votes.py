@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.free_engines import SimulatedEngine, quality_from_context
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask
 from evenhand.options import RunOptions
@@ -14,7 +14,7 @@ from evenhand.question import Question
 from evenhand.votes import Vote
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer
-from tests.support.simulated import SimulatedReplies
+from tests.support.simulated import SimulatedReplies, expected_value
 
 LEVELS = Criterion(
     name="clarity",
@@ -26,7 +26,7 @@ LEVELS = Criterion(
         Option(label="Does not apply", na=True),
     ),
 )
-NOISY = SimulatedEngine(quality=quality_from_context("quality"), noise=0.3, position_preference=0.4, seed=5)
+NOISY = SimulatedEngine(quality_context="quality", noise=0.3, position_preference=0.4, seed=5)
 
 
 def questions(criterion, count=6, **more):
@@ -68,7 +68,7 @@ def test_one_reply_gives_the_expected_value_and_not_a_draw_from_it(criterion, fl
         found = verdicts(run, asked, simulated.in_front_of(http_judge(server.base_url)))
     given = tuple(range(len(criterion.options)))
     for question, verdict in zip(asked, found, strict=True):
-        truth = NOISY.expected_value(question, [given, given[::-1]])
+        truth = expected_value(NOISY, question, [given, given[::-1]])
         assert verdict.aggregated_value == pytest.approx(truth, abs=1e-6)
         assert all(sum(vote.probabilities) == pytest.approx(1.0) for vote in verdict.votes)
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import evenhand
 from evenhand.cli import main
-from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.raters import alternative_annotator_test
 from tests.support.rows import write_rows
@@ -49,32 +47,6 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
 def test_epsilon_is_asked_for(epsilon: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"recommend 0\.2 for expert annotators .*0\.15 .*0\.1 for crowd"):
         alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
-
-
-def test_a_result_and_labels_of_several_people_are_the_same_test():
-    """Verdicts of a judge on two systems, and labels with a column annotator, beside the same as columns."""
-    good = yes_no_criterion("good", "Is it good?")
-    data = [{"question": f"q{row}", "alder": f"a{row}", "birch": f"b{row}"} for row in range(40)]
-    judged = evenhand.judge(
-        data, good, evenhand.SimulatedEngine(), response_fields=["alder", "birch"], context_fields=[], journal=None
-    )
-    generator = np.random.default_rng(1)
-    labels, columns = [], []
-    for item in judged:
-        row = {"judge": item.verdict.selected_label}
-        for name in PEOPLE:
-            agrees = generator.random() < 0.7
-            row[name] = row["judge"] if agrees else "No"
-            labels.append({"instance": item.instance, "system": item.system, "annotator": name, "label": row[name]})
-        columns.append({**row, "row": item.instance})
-    of_result = alternative_annotator_test(judged, annotators=labels, epsilon=0.1)
-    of_columns = alternative_annotator_test(columns, "judge", PEOPLE, good, epsilon=0.1, cluster_field="row")
-    (one,), (other,) = of_result.judges, of_columns.judges
-    assert one.annotators == other.annotators
-    assert one.num_instances == 80
-    unnamed = [{name: value for name, value in label.items() if name != "annotator"} for label in labels]
-    with pytest.raises(InvalidInputError, match="column 'annotator'"):
-        alternative_annotator_test(judged, annotators=unnamed, epsilon=0.1)
 
 
 def test_the_shell(tmp_path, capsys):

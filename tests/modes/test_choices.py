@@ -1,7 +1,6 @@
 """Best-of-N questions: candidates, prompts that cannot ask for the best, and the option from elsewhere."""
 
-from evenhand.modes.best_of import choice_question
-from evenhand.modes.grade_scores import unrelated_candidates
+from evenhand.modes.choices import UNRELATED, choice_question, with_unrelated
 from evenhand.modes.mode import Subject
 from evenhand.question import comparison_criterion
 
@@ -28,6 +27,6 @@ class TestUnrelated:
         rows = [candidates("a", "b", instance=0), candidates("A ", "c", instance=1), candidates(" B", "a", instance=2)]
         # Apart from case and space: instance 0 has a and b, so only c is left; 1 may take b or  B; 2 only c.
         for seed in range(20):
-            drawn = unrelated_candidates(rows, seed=seed)
+            drawn = [row.facts[UNRELATED] for row in with_unrelated(rows, seed=seed)]
             assert drawn[0] == drawn[2] == "c"
             assert drawn[1] in {"b", " B"}

@@ -7,11 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from evenhand.engines.base import Request
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.remote import RemoteJudge
+from evenhand.question import Question
 from evenhand.votes import Completion
 from tests.support.server import Reply
+
+
+def expected_value(engine: SimulatedEngine, question: Question, orders: Sequence[Sequence[int]]) -> float:
+    """Return the mean over the orders of the chosen option's expected value; of two responses, the first's winrate.
+
+    With both orders of a comparison this is what a winrate measured with this judge converges to, whether orders that
+    disagree are averaged or made ties, unless replies go wrong.
+    """
+    weights = np.array([option.value or 0.0 for option in question.criterion.options])
+    return float(np.mean([engine.choice_probabilities(question, order) @ weights for order in orders]))
 
 
 class SimulatedReplies:

@@ -642,23 +642,7 @@ def draws_are_settled(votes: Sequence[Vote], levels: Levels, remaining: int) -> 
 def _counts_are_settled(levels: Levels, counts: tuple[int, ...], remaining: int) -> bool:
     made = sum(counts)
     enough = made >= max(3, math.ceil((made + remaining) / 3))
-    likely = enough and predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
-    return likely or is_certain(levels, counts, remaining)
-
-
-def is_certain(levels: Levels, counts: Sequence[int], remaining: int) -> bool:
-    """Return whether no further draws can change the choice.
-
-    It is enough to try each option for all of 1 to ``remaining`` further draws: counts move furthest towards an option,
-    and a median towards an end of the scale, when all draws agree.
-    """
-    made = [option for option, count in enumerate(counts) for _ in range(count)]
-    choice = collapse_indices(made, levels)
-    return all(
-        collapse_indices([*made, *[option] * draws], levels) == choice
-        for option in levels.scored
-        for draws in range(1, remaining + 1)
-    )
+    return predictive_probability(levels, counts, remaining) >= (PREDICTIVE_PROBABILITY if enough else 1 - TOLERANCE)
 
 
 def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int) -> float:
@@ -1020,20 +1004,14 @@ def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
 
 
 def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, float]:
-    if weights is not None:
-        check_weights(weights)
+    check_weights(weights)
     if rule not in WEIGHTED_RULES:
         return dict.fromkeys(grid, 1.0)
     found = {}
     for judge, orders in grid.items():
-        cast = {vote.weight for draws in orders.values() for vote in draws}
         if weights is not None and judge not in weights:
             raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
-        if weights is None and len(cast) > 1:
-            raise InvalidInputError(
-                f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
-            )
-        found[judge] = cast.pop() if weights is None else weights[judge]
+        found[judge] = next(iter(orders.values()))[0].weight if weights is None else weights[judge]
     check_weights(found)
     return found
 

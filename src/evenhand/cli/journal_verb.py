@@ -141,17 +141,15 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         name: The name of the batch.
     """
-    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - a second of import
 
     place = _place(path)
     if not place.is_file():
         raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
     with OpenJournal(place) as opened:
-        records = BatchRecords(opened)
-        batches = {each.name: each for each in records.all()}
+        batches = {each.name: each for each in opened.batches()}
         if name not in batches:
             raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")
-        records.forget(batches[name])
+        opened.forget_batch(batches[name])
     say(f"{name} is given up; its {format_count(batches[name].requests, 'request')} may be asked for again")
     return 0

@@ -208,38 +208,14 @@ class LabelReader:
 
     def vote(self, judge: str, index: int | OutOfScale | None) -> Vote:
         """Return the vote of a judge for an option; an abstention where there is none."""
-        order = tuple(range(len(self.criterion.options)))
+        about: dict[str, Any] = {"judge_id": judge, "order": tuple(range(len(self.criterion.options)))}
         if index is None:
-            return Vote(judge_id=judge, order=order, unscored_reason="abstained")
+            return Vote(**about, unscored_reason="abstained")
         if isinstance(index, OutOfScale):
-            said, match = Completion(text=index.cell), Match(index=None, kind="none", reason="no_match")
-            return Vote(judge_id=judge, order=order, unscored_reason="no_match", match=match, completion=said)
+            match = Match(index=None, kind="none", reason="no_match")
+            return Vote(**about, unscored_reason="no_match", match=match, completion=Completion(text=index.cell))
         option = self.criterion.options[index]
-        return Vote(
-            judge_id=judge,
-            order=order,
-            selected_index=index,
-            selected_label=option.label,
-            value=option.value,
-            na=option.na,
-        )
-
-    def note(self, columns: Sequence[Sequence[object]]) -> str | None:
-        """Return how the numbers of these columns were read, unless they are labels."""
-        readings: set[Reading] = set()
-        for cells in columns:
-            given = [plain_cell(cell) for cell in cells]
-            if any(number_of(cell) is not None for cell in given):
-                readings.add(self.reading(given, lambda _: ""))
-        reading: Reading | None = next((each for each in ("index", "value") if each in readings), None)
-        what = "places" if reading == "index" else "values"
-        return reading and f"Labels given as numbers were read as {what} of options: {self._meanings(reading)}."
-
-    def _meanings(self, reading: Reading) -> str:
-        """Return the numbers of the options, with their labels."""
-        options = enumerate(self.criterion.options)
-        numbers = [(place if reading == "index" else option.value, option.label) for place, option in options]
-        return ", ".join(f"{number:g} = {label}" for number, label in numbers if number is not None)
+        return Vote(**about, selected_index=index, selected_label=option.label, value=option.value, na=option.na)
 
     def _option_of(
         self, cell: object, reading: Reading, who: Callable[[int], str], place: int
@@ -254,7 +230,7 @@ class LabelReader:
         if found is None and folded in _TRUTH:
             found = self._option_of_truth(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_text_for_nothing(cell):
-            return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place), reading))
+            return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place)))
         return found
 
     def _option_of_truth(self, truth: bool, said: str) -> int | None:
@@ -271,15 +247,14 @@ class LabelReader:
             )
         return valued
 
-    def _refusal(self, cell: object, who: str, reading: Reading) -> str:
+    def _refusal(self, cell: object, who: str) -> str:
+        options = self.criterion.options
+        values = [f"{option.value:g} = {option.label}" for option in options if option.value is not None]
+        number = "a number is a label, or the value of one option"
+        meant = f"{number} ({', '.join(values) or 'these have none'}); as_index=True (--as-index) reads it as a place"
+        if self.as_index:
+            meant = f"a number is an index 0 … {len(options) - 1}"
         hint = did_you_mean(as_text(cell), self.criterion.labels)[:-1]
-        meant = {
-            "index": f"an index 0 … {len(self.criterion.options) - 1}",
-            "label": "a number is a label here",
-            "value": f"a number is the value of one option ({self._meanings('value') or 'these have none'})",
-        }[reading]
-        if reading != "index":
-            meant += "; as_index=True reads numbers as places of options (in the shell --as-index)"
         none = f"which is not an option of {self.criterion.name!r}"
         return f"{who} {briefly(cell)}, {none}. {hint}; {meant}; None for an abstention"
 
@@ -329,7 +304,9 @@ def votes_by_judge(recorded: object, where: str, *, prefix: str = "judge") -> di
     )
 
 
-def weights_by_judge(weights: object, judges: Sequence[str]) -> dict[str, float] | None:
+def weights_by_judge(
+    weights: Mapping[str, float] | Sequence[float] | None, judges: Sequence[str]
+) -> dict[str, float] | None:
     """Name the weights of judges; None for none.
 
     Args:
@@ -345,8 +322,6 @@ def weights_by_judge(weights: object, judges: Sequence[str]) -> dict[str, float]
         if unknown := [judge for judge in weights if judge not in judges]:
             raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {judges!r}")
         return dict(weights)
-    if not isinstance(weights, Sequence) or isinstance(weights, str):
-        raise InvalidInputError(f"the weights are {weights!r}; give a list, one per judge, or judge -> weight")
     if len(weights) != len(judges):
         raise InvalidInputError(f"there are {len(weights)} weights for the judges {judges!r}; give one per judge")
     return dict(zip(judges, weights, strict=True))

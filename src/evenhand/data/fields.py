@@ -63,8 +63,6 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
     Raises:
         InvalidInputError: If the row has no such field, or the name is not a text.
     """
-    if not isinstance(field, str):
-        raise InvalidInputError(f"{setting} is {field!r}; give the name of a column")
     value = field_or(row, field, _NO_FIELD)
     if value is _NO_FIELD:
         raise InvalidInputError(
@@ -233,41 +231,34 @@ def recipe_context_fields(
     own = dict(criterion.context_fields)
     if with_context and (CONTEXT not in row or CONTEXT in own or CONTEXT in own.values()):
         return None
-    lacking = [name for name, field in own.items() if not _has_field(row, field)]
-    present = {name: field for name, field in own.items() if name not in lacking}
+    present = {
+        name: field
+        for name, field in own.items()
+        if field in REFERENCE_FIELDS or field_or(row, field, _NO_FIELD) is not _NO_FIELD
+    }
     if not with_context:
         return present
-    if lacking:
-        warnings.warn(
-            f"{_describe(criterion)} is judged by {lacking!r}, which the data do not have, so the judge sees only "
-            f"their {CONTEXT!r}: map it with context_fields={{name: your field}}",
-            LeftOutContextWarning,
-            stacklevel=4,
-        )
+    _warn_of_left_out(criterion, [name for name in own if name not in present], "the data do not have", 5)
     return {CONTEXT: CONTEXT, **present}
-
-
-def _has_field(row: Mapping[str, Any], field: str) -> bool:
-    return field in REFERENCE_FIELDS or field_or(row, field, _NO_FIELD) is not _NO_FIELD
 
 
 def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:
     """Warn when the context fields given leave out what the criterion is judged by."""
-    if not fields:  # showing nothing is a decision
-        return
-    shown = {*fields, *fields.values()}
-    left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]
-    if left_out:
+    if fields:  # showing nothing is a decision
+        shown = {*fields, *fields.values()}
+        own = criterion.context_fields.items()
+        left_out = [name for name, field in own if name not in shown and field not in shown]
+        _warn_of_left_out(criterion, left_out, f"context_fields={dict(fields)!r} leaves out", 4)
+
+
+def _warn_of_left_out(criterion: Criterion | Checklist, fields: Sequence[str], why: str, level: int) -> None:
+    if fields:
         warnings.warn(
-            f"{_describe(criterion)} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
-            "out, so the judge will not see it: add it, or leave context_fields out",
+            f"the {type(criterion).__name__.lower()} {criterion.name!r} is judged by {fields!r}, which {why}, so the "
+            "judge does not see it: map it with context_fields={name: your field}",
             LeftOutContextWarning,
-            stacklevel=3,
+            stacklevel=level,
         )
-
-
-def _describe(criterion: Criterion | Checklist) -> str:
-    return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
 
 
 def name_in(

@@ -107,48 +107,38 @@ class Layout:
             InvalidInputError: If the data do not fit the layout.
         """
         self.check(list(rows[0]))
-        return self._long_prompts(rows, shared) if self.is_long else self._wide_prompts(rows)
+        if self.is_long:
+            held, systems = self._rows_by_id(rows)
+        else:
+            ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
+            held, systems = [(name, dict.fromkeys(self.columns, place)) for place, name in enumerate(ids)], self.columns
+        prompts = []
+        for instance, (identifier, numbers) in enumerate(held):
+            own = list(dict.fromkeys(numbers.values()))
+            for field in shared if len(own) > 1 else ():
+                _check_shared(field, [rows[number] for number in own], instance, str(identifier))
+            found = {}
+            for system in systems:
+                column, number = self.columns[0] if self.is_long else system, numbers.get(system)
+                found[system] = None if number is None else field_of(rows[number], column, number, "response_fields")
+            marked = chain.from_iterable(classifications_of(rows[number], number) for number in own)
+            texts = read_responses(found, instance)
+            prompts.append(Prompt(identifier, rows[own[0]], texts, tuple(dict.fromkeys(marked))))
+        return tuple(prompts)
 
-    def _wide_prompts(self, rows: Sequence[Row]) -> tuple[Prompt, ...]:
-        ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
-        return tuple(
-            Prompt(
-                id=ids[instance],
-                fields=row,
-                responses=read_responses(
-                    {system: field_of(row, system, instance, "response_fields") for system in self.columns}, instance
-                ),
-                data_classifications=classifications_of(row, instance),
-            )
-            for instance, row in enumerate(rows)
-        )
-
-    def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
-        held: dict[str, dict[str, int]] = {}
+    def _rows_by_id(self, rows: Sequence[Row]) -> tuple[list[tuple[str | None, dict[str, int]]], tuple[str, ...]]:
+        """Return the id of each prompt in long data, with system -> number of its row, and the systems."""
+        held: dict[str | None, dict[str, int]] = {}
         for number, row in enumerate(rows):
             system = name_in(row, number, str(self.systems_field), "systems_field")
             identifier = name_in(row, number, str(self.id_field), "id_field")
-            responses = held.setdefault(identifier, {})
-            if system in responses:
+            other = held.setdefault(identifier, {}).setdefault(system, number)
+            if other != number:
                 raise InvalidInputError(
-                    f"rows {responses[system]} and {number} both hold a response of {system!r} to {identifier!r}: keep "
-                    "one of them, or give each its own id"
+                    f"rows {other} and {number} both hold a response of {system!r} to {identifier!r}: keep one of "
+                    "them, or give each its own id"
                 )
-            responses[system] = number
-        systems = self._choose_systems({system: None for responses in held.values() for system in responses})
-        prompts = []
-        for instance, (identifier, responses) in enumerate(held.items()):
-            _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
-            found = {
-                system: field_of(rows[responses[system]], self.columns[0], responses[system], "response_fields")
-                if system in responses
-                else None
-                for system in systems
-            }
-            first = rows[next(iter(responses.values()))]
-            marked = chain.from_iterable(classifications_of(rows[number], number) for number in responses.values())
-            prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
-        return tuple(prompts)
+        return list(held.items()), self._choose_systems({system: None for own in held.values() for system in own})
 
     def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
         """Return the systems that are named, all of which occur; without names those that occur, two or more."""
@@ -162,15 +152,15 @@ class Layout:
         return named
 
 
-def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:
-    for field in shared:
-        seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
-        other = next((text for text in seen if text != seen[0]), None)
-        if other is not None:
-            raise InvalidInputError(
-                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to "
-                "the prompt and is shown or counted once for all responses: give each prompt its own id"
-            )
+def _check_shared(field: str, rows: Sequence[Row], instance: int, identifier: str) -> None:
+    """Check that a column is equal in all rows of a prompt that have it."""
+    seen = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
+    other = next((text for text in seen if text != seen[0]), None)
+    if other is not None:
+        raise InvalidInputError(
+            f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to the prompt "
+            "and is shown or counted once for all responses: give each prompt its own id"
+        )
 
 
 def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
@@ -282,26 +272,24 @@ class JudgedTexts:
         """
         rows, said = read_rows(data), header["parameters"]
         systems = header.get("systems") or dict.fromkeys(about.get("system") or "" for about in abouts)
+        shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
         if said.get("systems_field"):
             layout = Layout(said["response_fields"], tuple(systems), said["systems_field"], said["id_field"])
             prompts = layout.prompts(rows)
-            places = _places_by_name(_prompt_ids(abouts), [str(prompt.id) for prompt in prompts])
-            found = {row: prompts[place] for row, place in places.items()}
-            held: Mapping[int, Row] = {row: prompt.fields for row, prompt in found.items()}
-            texts: Mapping[int, Mapping[str, str | None]] = {row: prompt.responses for row, prompt in found.items()}
-        else:
-            held = {row: rows[place] for row, place in _places(said, abouts, rows).items()}
-            columns = {system: system for system in systems}
-            if response_fields is not None:
-                columns = dict.fromkeys(columns or [""], response_fields)
-            elif not any(columns):
-                raise InvalidInputError(
-                    "the result does not say where the responses are: name their column, response_fields=… (in the "
-                    "shell --response-fields)"
-                )
-            texts = {row: _texts(own, row, columns) for row, own in held.items()}
-        shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
-        return cls(header, held, texts, shown)
+            found = _places(said, abouts, [str(prompt.id) for prompt in prompts])
+            held = {row: prompts[place] for row, place in found.items()}
+            texts = {row: prompt.responses for row, prompt in held.items()}
+            return cls(header, {row: prompt.fields for row, prompt in held.items()}, texts, shown)
+        field = said.get("id_field")
+        names = None if field is None else [name_of(field_of(row, field, n, "id_field")) for n, row in enumerate(rows)]
+        own = {row: rows[place] for row, place in _places(said, abouts, names or len(rows)).items()}
+        columns = {system: system if response_fields is None else response_fields for system in systems}
+        if not all(columns.values()):
+            raise InvalidInputError(
+                "the result does not say where the responses are: name their column, response_fields=… (in the shell "
+                "--response-fields)"
+            )
+        return cls(header, own, {row: _texts(each, row, columns) for row, each in own.items()}, shown)
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
@@ -370,39 +358,29 @@ def _texts(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str
     }
 
 
-def _prompt_ids(abouts: Iterable[About]) -> dict[int, str]:
-    return {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
-
-
-def _places(said: Mapping[str, Any], abouts: Sequence[About], rows: Sequence[Row]) -> dict[int, int]:
-    """Return row of the result -> place in the data: by id if rows have one, else by number."""
-    instances = list(dict.fromkeys(about["instance"] for about in abouts))
-    known, field = said.get("ids", ()), said.get("id_field")
-    ids = {row: known[row] for row in instances} if known else _prompt_ids(abouts)
-    if ids and field is not None:
-        return _places_by_name(
-            ids, [name_of(field_of(row, field, number, "id_field")) for number, row in enumerate(rows)]
-        )
-    judged = max(said["n"], max(instances) + 1)
-    if len(rows) <= max(instances) or (judged == said["n"] and len(rows) != judged):
-        raise InvalidInputError(
-            f"the data have {format_count(len(rows), 'row')}, and {format_count(judged, 'row')} were judged: give the "
-            "very rows that were judged, in their order"
-        )
-    return {row: row for row in instances}
-
-
-def _places_by_name(ids: Mapping[int, str], names: Sequence[str]) -> dict[int, int]:
-    """Return row of the result -> the place of its id among those of the data.
+def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str] | int) -> dict[int, int]:
+    """Return row of the result -> place in the data: by the ids of the rows, else by their number.
 
     Raises:
-        InvalidInputError: If the data lack one.
+        InvalidInputError: If the data lack a row, or have another number of rows.
     """
-    named = {name: place for place, name in enumerate(names)}
-    lost = [name for name in ids.values() if name not in named]
-    if lost:
+    instances = list(dict.fromkeys(about["instance"] for about in abouts))
+    ids = {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
+    if known := said.get("ids"):
+        ids = {row: known[row] for row in instances}
+    if ids and not isinstance(names, int):
+        named = {name: place for place, name in enumerate(names)}
+        lost = [name for name in ids.values() if name not in named]
+        if lost:
+            raise InvalidInputError(
+                f"the data have no row with the id {lost[0]!r}, which was judged; {format_count(len(lost), 'row')} of "
+                f"{len(ids)} are lacking, and the ids are {list(named)[:3]!r} …: give the data that were judged"
+            )
+        return {row: named[name] for row, name in ids.items()}
+    given, judged = names if isinstance(names, int) else len(names), max(said["n"], max(instances) + 1)
+    if given <= max(instances) or (judged == said["n"] and given != judged):
         raise InvalidInputError(
-            f"the data have no row with the id {lost[0]!r}, which was judged; {format_count(len(lost), 'row')} of "
-            f"{len(ids)} are lacking, and the ids are {list(named)[:3]!r} …: give the data that were judged"
+            f"the data have {format_count(given, 'row')}, and {format_count(judged, 'row')} were judged: give the very "
+            "rows that were judged, in their order"
         )
-    return {row: named[name] for row, name in ids.items()}
+    return {row: row for row in instances}

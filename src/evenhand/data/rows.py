@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 
 import pyarrow
 import pyarrow.compute as pc
@@ -39,7 +39,7 @@ from evenhand.data.formats.logs import inspect_rows, is_inspect_log, rows_of_log
 from evenhand.data.formats.rubrics import data_set_rows, is_data_set
 from evenhand.data.plain import is_of, parse_json, unique_keys
 from evenhand.errors import InvalidInputError
-from evenhand.files import MOST_PIPED_BYTES, check_growth, expanded, is_opened, open_file
+from evenhand.files import check_growth, expanded, is_opened, open_file
 
 if TYPE_CHECKING:
     import datasets
@@ -237,7 +237,6 @@ def _plain_name(name: str) -> str:
 
 _SHELL = "shell"
 _TEXT_ENDINGS = {".jsonl", ".json", ".csv"}
-_PART_BYTES = 1024**2
 _BATCH_ROWS = 256
 _CELL_BYTES = 64
 """The least size of a cell as an object of Python."""
@@ -300,7 +299,7 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
 
     Args:
         path: The file.
-        held: Whether all rows will be held, so that a file or pipe that would fill the memory is not read to its end.
+        held: Whether all rows will be held, so that a Parquet file that would fill the memory is not read to its end.
 
     Raises:
         InvalidInputError: If the kind of file is not read, a line is not what the file promises, or a column or key is
@@ -318,64 +317,36 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
         elif kind == ".eval":
             yield from inspect_rows(path)
         else:
-            with _open_text(path, "\n" if kind in {".jsonl", ".json"} else "", held=held) as lines:
+            with _open_text(path, "\n" if kind in {".jsonl", ".json"} else "") as lines:
                 yield from _rows_of_text(lines, path, kind)
     except OSError as error:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
 
 
-class _Bytes(io.BufferedIOBase):
-    """The bytes of a file, decompressed where it is a gzip file.
-
-    One that would fill the memory is not read to its end: what is compressed may grow as data do
-    (:func:`~evenhand.files.check_growth`), and where all is held, a pipe has a largest size.
-    """
-
-    def __init__(self, path: Path, *, held: bool) -> None:
-        self._path, self.given = path, 0
-        self._most = MOST_PIPED_BYTES if held and is_opened(path) else sys.maxsize
-        self._packed = open_file(path)
-        self._is_packed = path.suffix.lower() == ".gz"
-        self._file = cast("Any", gzip.GzipFile(fileobj=self._packed) if self._is_packed else self._packed)
-
-    def readable(self) -> bool:
-        return True
-
-    def read1(self, size: int = -1, /) -> bytes:
-        try:
-            part: bytes = self._file.read1(_PART_BYTES if size < 0 else size)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InvalidInputError(f"{str(self._path)!r} is not a whole gzip file: {error}") from error
-        self.given += len(part)
-        if self._is_packed:
-            check_growth(os.fstat(self._packed.fileno()).st_size, self.given)
-        if self.given > self._most:
-            raise OSError(errno.EFBIG, f"it holds more than {self._most // 1024**2} MiB, the most that is read")
-        return part
-
-    def close(self) -> None:
-        self._file.close()
-        self._packed.close()
-        super().close()
-
-
 @contextmanager
-def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str]]:
-    """Open the lines of a file, which is read as they are asked for.
+def _open_text(path: Path, newline: str) -> Iterator[Iterator[str]]:
+    """Open the lines of a file, which is read as they are asked for; a gzip file that grows too much is not read.
 
     Args:
         path: The file.
         newline: The ends of its lines, as of Python's ``open``.
-        held: As of :func:`rows_of_file`.
     """
-    source = _Bytes(path, held=held)
-    with io.TextIOWrapper(cast("BinaryIO", source), "utf-8-sig", newline=newline) as text:
+    with open_file(path) as file:
+        source: Any = file
         try:
-            yield text
+            if path.suffix.lower() == ".gz":
+                source, size, grown = gzip.GzipFile(fileobj=file), os.fstat(file.fileno()).st_size, 0
+                while part := source.read1(_PART):
+                    grown += len(part)
+                    check_growth(size, grown)
+                source.seek(0)
+            with io.TextIOWrapper(source, "utf-8-sig", newline=newline) as text:
+                yield text
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InvalidInputError(f"{str(path)!r} is not a whole gzip file: {error}") from error
         except UnicodeDecodeError as error:
-            place = source.given - len(error.object) + error.start
             raise InvalidInputError(
-                f"{str(path)!r} is not UTF-8 text (byte {place}): save it as UTF-8, or give it its true ending"
+                f"{str(path)!r} is not UTF-8 text ({error.reason}): save it as UTF-8, or give it its true ending"
             ) from error
 
 

@@ -22,7 +22,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
@@ -32,7 +32,7 @@ import aiohttp
 
 from evenhand.engines.base import Request
 from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress, read_body
-from evenhand.engines.journal import Journal, Row, canonical_json, describe_request, request_key
+from evenhand.engines.journal import BatchRecord, Journal, Row, canonical_json, describe_request, request_key
 from evenhand.engines.limits import tell
 from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge, not_running
 from evenhand.engines.replies import (
@@ -52,7 +52,6 @@ from evenhand.errors import (
     EvenhandError,
     FatalEngineError,
     InvalidInputError,
-    RateLimitedError,
     RejectedRequestError,
     TransientEngineError,
 )
@@ -86,12 +85,7 @@ ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
 ANTHROPIC_VERSION: Final = "2023-06-01"
 DEFAULT_MAX_TOKENS: Final = 4096
 """The token limit of a reply where none is given: Anthropic wants one."""
-ANTHROPIC_FINISHES: Final = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "refusal": "content_filter",
-}
+FINISHES: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
 ANTHROPIC_FAILURES: Final = frozenset({"rate_limit_error", "api_error", "timeout_error", "overloaded_error"})
 """The failures of a single request that may pass."""
 _TRANSLATED: Final = frozenset(
@@ -250,7 +244,7 @@ class AnthropicBatches:
         texts = [{"text": block.get("text")} for block in blocks if block.get("type") == "text"]
         choice = {
             "message": {"content": texts, "reasoning_content": thoughts},
-            "finish_reason": ANTHROPIC_FINISHES.get(str(stop), stop),
+            "finish_reason": FINISHES.get(str(stop), stop),
         }
         cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
         counts = [count for name in ("input_tokens", *cached) if isinstance(count := at(usage, name), int)]
@@ -347,57 +341,6 @@ class BatchableEngine(RemoteEngine):
         raise NotImplementedError
 
 
-class BatchRecord(NamedTuple):
-    """A batch at a provider, as the journal records it: its number there, the provider's name for it, its requests."""
-
-    number: int
-    name: str
-    requests: int
-
-    def __str__(self) -> str:
-        return f"the batch {self.name!r} of {format_count(self.requests, 'request')}"
-
-
-class BatchRecords:
-    """The batches in one journal: which requests are in which batch, until their replies are recorded.
-
-    Raises:
-        JournalError: If the file cannot be read or written; of every method.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
-
-    def all(self, where: str = "", *values: object) -> list[BatchRecord]:
-        """Return every batch whose replies are not all recorded, the oldest first."""
-        query = f"""SELECT batch.id, name, (SELECT count(*) FROM batched WHERE batch = batch.id)
-            FROM batch JOIN engine ON engine.id = batch.engine {where} ORDER BY batch.id"""  # noqa: S608 - ours
-        with self.journal.reading() as connection:
-            return [BatchRecord(*row) for row in connection.execute(query, values).fetchall()]
-
-    def requests(self, record: BatchRecord) -> dict[str, str]:
-        """Return the requests of a batch as canonical JSON, by key."""
-        with self.journal.reading() as connection:
-            query = "SELECT key, request FROM batched WHERE batch = ?"
-            return dict(connection.execute(query, (record.number,)).fetchall())
-
-    def add(self, name: str, identity: str, requests: Mapping[str, str]) -> BatchRecord:
-        """Write down a batch that was made: the requests as canonical JSON, by key."""
-        with self.journal.writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
-            query = "INSERT INTO batch (name, engine) VALUES (?, (SELECT id FROM engine WHERE identity = ?))"
-            number = connection.execute(query, (name, identity)).lastrowid or 0
-            rows = [(key, number, request) for key, request in requests.items()]
-            connection.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", rows)
-        return BatchRecord(number, name, len(requests))
-
-    def forget(self, record: BatchRecord) -> None:
-        """Remove a batch: its replies are recorded, or none come."""
-        with self.journal.writing() as connection:
-            connection.execute("DELETE FROM batch WHERE id = ?", (record.number,))
-            connection.execute("DELETE FROM batched WHERE batch = ?", (record.number,))
-
-
 @dataclass(slots=True, eq=False)
 class _Awaited:
     """A request that waits for its reply: what it asks for, and the batch that it is in."""
@@ -422,7 +365,7 @@ class BatchJudge(RemoteJudge):
 
     settings: BatchableEngine
     _http: HttpConnection
-    _records: BatchRecords
+    _journal: Journal
 
     def __init__(self, engine: BatchableEngine) -> None:
         super().__init__(engine)
@@ -432,8 +375,8 @@ class BatchJudge(RemoteJudge):
         self._identity = canonical_json(dict(self.identity()))
         if self.takes_schema is None:
             self.takes_schema = self._provider.supports_schema
-        self._resources, self._users, self._stopped = AsyncExitStack(), 0, False
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # where it runs
+        self._stopped = False
         self._waiting: dict[str, _Awaited] = {}
         self._queue: list[_Awaited] = []
         self._under_way: dict[int, tuple[BatchRecord, asyncio.Task[None]]] = {}
@@ -442,16 +385,15 @@ class BatchJudge(RemoteJudge):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Hold a connection for the event loop that runs now, shared by all who enter meanwhile."""
-        if not self._users:
+        """Hold a connection for the event loop that runs now, in one run at a time."""
+        if self._loop is not None:
+            raise not_running(self.judge_id)
+        async with self.settings.connect(self._provider.address) as self._http:
             self._loop, self._stopped, self._arrived = asyncio.get_running_loop(), False, asyncio.Event()
-            self._http = await self._resources.enter_async_context(self.settings.connect(self._provider.address))
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            if not self._users:
+            try:
+                yield
+            finally:
+                self._loop = None
                 if self._unbroken:
                     await asyncio.wait(list(self._unbroken), timeout=ENDING_SECONDS if self._stopped else None)
                 for task in self._tasks:
@@ -459,12 +401,11 @@ class BatchJudge(RemoteJudge):
                 if self._tasks:
                     await asyncio.wait(list(self._tasks))
                 self._waiting, self._queue, self._under_way = {}, [], {}
-                await self._resources.aclose()
 
     def keep_in(self, journal: Journal) -> None:
         """Keep in this journal which requests are in which batch; called once before anything is asked."""
         if not self._tasks:
-            self._records = BatchRecords(journal)
+            self._journal = journal
             self._start(self._gather(), self._tasks)
 
     async def complete(self, request: Request) -> Completion:
@@ -476,7 +417,7 @@ class BatchJudge(RemoteJudge):
             EngineError: When there is none.
             BudgetExhaustedError: When the run was stopped; the batch stays with the provider.
         """
-        if not self._users or self._loop is not asyncio.get_running_loop():
+        if self._loop is not asyncio.get_running_loop():
             raise not_running(self.judge_id)
         key, submissions = request_key(self._identity, describe_request(request)), 0
         while True:
@@ -502,7 +443,7 @@ class BatchJudge(RemoteJudge):
 
     def stop_sending(self) -> None:
         """Send nothing more, and wait for no batch: they stay with the provider."""
-        if self._stopped or not self._users:
+        if self._stopped or self._loop is None:
             return
         self._stopped = True
         if self._under_way:
@@ -525,15 +466,16 @@ class BatchJudge(RemoteJudge):
         self, call: Callable[[], Awaitable[_Reply]], unless: Callable[[EngineError], bool] = lambda _: False
     ) -> _Reply:
         """Return what a call brings, after as many attempts as the engine allows."""
-        for attempt in range(self.settings.max_retries):
+        attempt = 0
+        while True:
             try:
                 return await call()
             except TransientEngineError as error:
-                if unless(error):
+                if attempt == self.settings.max_retries or unless(error):
                     raise
-                wait = error.retry_after if isinstance(error, RateLimitedError) else None
-                await asyncio.sleep(min(self.settings.backoff * 2**attempt if wait is None else wait, LONGEST_PAUSE))
-        return await call()
+                wait = getattr(error, "retry_after", None) or self.settings.backoff * 2**attempt
+            await asyncio.sleep(min(wait, LONGEST_PAUSE))
+            attempt += 1
 
     def _placed(self, key: str, request: Request) -> _Awaited:
         """Let a request wait for the batch that it is in, or for one to be made; its reply may be there meanwhile."""
@@ -544,13 +486,13 @@ class BatchJudge(RemoteJudge):
         return waiting
 
     def _place(self, waiting: _Awaited) -> None:
-        records = self._records.all("JOIN batched ON batched.batch = batch.id WHERE batched.key = ?", waiting.key)
+        records = self._journal.batches("WHERE id = (SELECT batch FROM batched WHERE key = ?)", waiting.key)
         if records:
             waiting.batch = records[0].number
             if waiting.batch not in self._under_way:
                 self._follow(records[0])
             return
-        if (recorded := self._records.journal.get(waiting.key)) is not None:
+        if (recorded := self._journal.get(waiting.key)) is not None:
             waiting.reply.set_result(recorded)
             return
         waiting.batch, waiting.sent = None, self.payload(waiting.request)
@@ -592,8 +534,8 @@ class BatchJudge(RemoteJudge):
                 raise _interrupted()
             name = await self._patiently(lambda: provider.create(self._http, lines, uploaded), unless=_may_be_made)
             requests = {waiting.key: describe_request(waiting.request) for waiting in part}
-            record = self._records.add(name, self._identity, requests)
-            await asyncio.to_thread(self._records.journal.sync)
+            record = self._journal.add_batch(name, self._identity, requests)
+            await asyncio.to_thread(self._journal.sync)
         except EvenhandError as error:
             if isinstance(error, TransientEngineError):  # it may have been made, and is not made again unasked
                 error = RejectedRequestError(str(error), cause=error.cause)
@@ -606,7 +548,7 @@ class BatchJudge(RemoteJudge):
             f"{self.judge_id!r}: {record} was sent. Replies may take a day; to stop waiting is safe, since the journal "
             "holds its name"
         )
-        if self._users:
+        if self._loop is not None:
             self._follow(record)
 
     def _follow(self, record: BatchRecord) -> None:
@@ -639,9 +581,9 @@ class BatchJudge(RemoteJudge):
 
     async def _collect(self, record: BatchRecord, standing: Standing) -> None:
         """Record the replies of a batch that has ended, and answer those who wait."""
-        requests = self._records.requests(record)
+        requests = self._journal.requests_in(record)
         if standing.refused is not None:  # none was answered or has to be paid for
-            self._records.forget(record)
+            self._journal.forget_batch(record)
             message = f"the provider refused {record}: {standing.refused}"
             if FULL in standing.refused:
                 tell(f"{self.judge_id!r}: {message}. It is sent again when another batch has ended")
@@ -650,7 +592,7 @@ class BatchJudge(RemoteJudge):
         outcomes: dict[str, EngineError | None] = {}
         try:
             await self._patiently(lambda: self._read(standing, requests, outcomes))
-            self._records.forget(record)
+            self._journal.forget_batch(record)
             outcomes = {**dict.fromkeys(requests, _unfinished(standing.unfinished)), **outcomes}
         finally:
             for key, problem in outcomes.items():
@@ -699,7 +641,7 @@ class BatchJudge(RemoteJudge):
             own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in replies.items()}
             rows = [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]
             try:
-                self._records.journal.exchange(rows)
+                self._journal.exchange(rows)
             finally:
                 for key, reply in replies.items():
                     if key in self._waiting and not self._waiting[key].reply.done():

@@ -151,7 +151,7 @@ class FreeEngine(Engine):
         return self
 
     def settings(self) -> dict[str, Any]:
-        """Return the options that are plain values, by which results tell engines apart."""
+        """Return the options that are plain values, by which results distinguish engines."""
         return {name: value for name, value in self if isinstance(value, str | int | float | None)}
 
     def identity(self) -> Mapping[str, Any] | None:
@@ -478,7 +478,6 @@ def _script(character: str) -> str:
     return "CJK" if name in {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"} else name
 
 
-QualityRule = Callable[[Question, int], float]
 Probabilities = npt.NDArray[np.float64]
 _Numbers = FiniteFloat | list[FiniteFloat]
 
@@ -489,46 +488,6 @@ _FAULTS: Mapping[str, tuple[str, str]] = {
 }
 _NODES = 64
 _QUALITIES = TypeAdapter[Any](_Numbers | dict[str, _Numbers])
-
-
-def quality_of_text(question: Question, index: int) -> float:
-    """Return the default quality: a uniform number in [0, 1) that depends on the response's text alone.
-
-    >>> from evenhand.criteria import yes_no_criterion
-    >>> question = Question(id="1", criterion=yes_no_criterion("a", "b"), responses=("Paris.",))
-    >>> quality_of_text(question, 0) == quality_of_text(question, 0) < 1
-    True
-    """
-    return int.from_bytes(_digest(question.responses[index])[:6], "big") / 2**48
-
-
-def quality_from_context(name: str) -> QualityRule:
-    """Read the qualities from the question's context: a number for one response, a JSON list for several.
-
-    A JSON object holds one of them for each criterion or item, by its name.
-
-    >>> from evenhand.question import comparison_criterion
-    >>> question = Question(id="1", criterion=comparison_criterion("a", "b"), responses=("x", "y"), mode="compare",
-    ...                     context={"quality": "[0.5, 2]"})
-    >>> quality_from_context("quality")(question, 1)
-    2.0
-    """
-
-    def rule(question: Question, index: int) -> float:
-        text, numbers = question.context.get(name), list[float]()
-        with suppress(ValidationError, KeyError):
-            read = _QUALITIES.validate_json(text or "", strict=True)
-            read = read[question.criterion.name] if isinstance(read, dict) else read
-            numbers = read if isinstance(read, list) else [read]
-        if len(numbers) != len(question.responses):
-            raise RejectedRequestError(
-                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
-                f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
-                cause="no_quality",
-            )
-        return numbers[index]
-
-    return rule
 
 
 class SimulatedEngine(FreeEngine):
@@ -704,31 +663,22 @@ class SimulatedEngine(FreeEngine):
             return None
         return max(positions, key=lambda own: positions[own])
 
-    def expected_value(self, question: Question, orders: Sequence[Sequence[int]]) -> float:
-        """Return the mean over the orders of the chosen option's expected value; of two responses, the first's winrate.
-
-        With both orders of a comparison this is what a winrate measured with this judge converges to, whether orders
-        that disagree are averaged or made ties, unless replies go wrong.
-
-        Raises:
-            InvalidInputError: If an option has no value.
-        """
-        if not question.criterion.has_values:
-            raise InvalidInputError(
-                f"the criterion {question.criterion.name!r} has options without values; an expected value needs all"
-            )
-        weights = np.array([option.value or 0.0 for option in question.criterion.options])
-        return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
-
     def quality_of(self, question: Question, index: int) -> float:
         """Return the latent quality of a response, by its index in the question's own order.
+
+        Where none is given, it is a uniform number in [0, 1) that depends on the response's text alone.
 
         Raises:
             RejectedRequestError: If it is not known, or not finite.
         """
-        truth: Any = self.quality if self.quality_context is None else quality_from_context(self.quality_context)
-        truth, response = quality_of_text if truth is None else truth, question.responses[index]
-        value = truth(question, index) if callable(truth) else truth.get(response)
+        response = question.responses[index]
+        value: float | None
+        if self.quality_context is not None:
+            value = self._qualities_in(question, self.quality_context)[index]
+        elif self.quality is None:
+            value = int.from_bytes(_digest(response)[:6], "big") / 2**48
+        else:
+            value = self.quality(question, index) if callable(self.quality) else self.quality.get(response)
         if value is None or not math.isfinite(value):
             raise RejectedRequestError(
                 f"the simulated judge {self.judge_id!r} knows no finite quality of the response {response[:80]!r} "
@@ -736,6 +686,25 @@ class SimulatedEngine(FreeEngine):
                 cause="no_quality",
             )
         return float(value)
+
+    @staticmethod
+    def _qualities_in(question: Question, name: str) -> list[float]:
+        """Return the qualities of all responses that a text of the context holds: a number, or a JSON list of them.
+
+        A JSON object holds one of these for each criterion or item, by its name.
+        """
+        text, numbers = question.context.get(name), list[float]()
+        with suppress(ValidationError, KeyError):
+            read = _QUALITIES.validate_json(text or "", strict=True)
+            read = read[question.criterion.name] if isinstance(read, dict) else read
+            numbers = read if isinstance(read, list) else [read]
+        if len(numbers) != len(question.responses):
+            raise RejectedRequestError(
+                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
+                f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
+                cause="no_quality",
+            )
+        return numbers
 
     def _strength(self, question: Question, index: int) -> float:
         length = math.log((1 + len(question.responses[index])) / (1 + self.typical_length))
@@ -845,28 +814,21 @@ class ReplayEngine(FreeEngine):
 
 def _read(path: Path) -> Mapping[str, Completion]:
     """Return request -> reply."""
+    replies, number = dict[str, Completion](), 0
     try:
-        text = read_bytes(path, None).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InvalidInputError(f"the recording {str(path)!r} cannot be read ({reason}): give a JSONL file") from error
-    replies: dict[str, Completion] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
+        for number, line in enumerate(read_bytes(path, None).decode("utf-8-sig").split("\n"), start=1):
+            if not line.strip():
+                continue
             recorded = json.loads(line)
             key, completion = canonical_json(recorded["request"]), Completion.model_validate(recorded["completion"])
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise InvalidInputError(
-                f"line {number} of the recording {str(path)!r} is not a recorded reply ({error}): give what "
-                "'evenhand journal export' writes"
-            ) from error
-        if replies.setdefault(key, completion) != completion:
-            raise InvalidInputError(
-                f"line {number} of the recording {str(path)!r} holds another reply to a request that was answered "
-                "before: keep one of them, and the recordings of different judges in different files"
-            )
-    if not replies:
-        raise InvalidInputError(f"the recording {str(path)!r} is empty: write it with 'evenhand journal export'")
+            if replies.setdefault(key, completion) != completion:
+                raise InvalidInputError(
+                    f"line {number} of the recording {str(path)!r} holds another reply to a request that was answered "
+                    "before: keep one of them, and the recordings of different judges in different files"
+                )
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"line {number} of the recording {str(path)!r} cannot be read ({error}): give what 'evenhand "
+            "journal export' writes"
+        ) from error
     return replies

@@ -30,7 +30,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -42,6 +42,7 @@ from pydantic import ValidationError
 from evenhand.engines.base import Request
 from evenhand.errors import InvalidInputError, JournalError
 from evenhand.files import cache_folder, expanded
+from evenhand.numbers import format_count
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": marks our files among other SQLite databases
@@ -160,9 +161,7 @@ def check_format(path: Path, connection: sqlite3.Connection) -> None:
     application, version = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
-    if application != APPLICATION_ID:
-        raise JournalError(f"{str(path)!r} is an SQLite database but not a journal of evenhand: {ELSEWHERE}")
-    if version != SCHEMA_VERSION:
+    if (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
         raise JournalError(
             f"the journal {str(path)!r} has the format {version!r}, and this version of evenhand reads "
             f"{SCHEMA_VERSION!r}: use the version that wrote it, or {ELSEWHERE}"
@@ -225,6 +224,17 @@ class Row(NamedTuple):
         """Return the row of a reply that is written now."""
         reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
         return cls(key, identity, request, reply, time.time())
+
+
+class BatchRecord(NamedTuple):
+    """A batch at a provider, as the journal records it: its number there, the provider's name for it, its requests."""
+
+    number: int
+    name: str
+    requests: int
+
+    def __str__(self) -> str:
+        return f"the batch {self.name!r} of {format_count(self.requests, 'request')}"
 
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -414,13 +424,44 @@ class Journal:
             self._closed = True
 
     def _cells(self, connection: sqlite3.Connection, row: Row) -> tuple[str, int, str, str, float, bytes]:
-        engine = self._engines.get(row.identity)
-        if engine is None:
-            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (row.identity,))
-            found = connection.execute("SELECT id FROM engine WHERE identity = ?", (row.identity,)).fetchone()
-            engine = self._engines[row.identity] = found[0]
+        engine = self._engine_number(connection, row.identity)
         proof = checksum(row.key.encode(), row.request.encode(), row.completion.encode())
         return row.key, engine, row.request, row.completion, row.recorded_at, proof
+
+    def _engine_number(self, connection: sqlite3.Connection, identity: str) -> int:
+        if identity not in self._engines:
+            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
+            found = connection.execute("SELECT id FROM engine WHERE identity = ?", (identity,)).fetchone()
+            self._engines[identity] = found[0]
+        return self._engines[identity]
+
+    def batches(self, where: str = "", *values: object) -> list[BatchRecord]:
+        """Return every batch whose replies are not all recorded, the oldest first."""
+        query = f"""SELECT id, name, (SELECT count(*) FROM batched WHERE batch = batch.id)
+            FROM batch {where} ORDER BY id"""  # noqa: S608 - ours
+        with self.reading() as connection:
+            return [BatchRecord(*row) for row in connection.execute(query, values).fetchall()]
+
+    def requests_in(self, batch: BatchRecord) -> dict[str, str]:
+        """Return the requests of a batch as canonical JSON, by key."""
+        with self.reading() as connection:
+            query = "SELECT key, request FROM batched WHERE batch = ?"
+            return dict(connection.execute(query, (batch.number,)).fetchall())
+
+    def add_batch(self, name: str, identity: str, requests: Mapping[str, str]) -> BatchRecord:
+        """Write down a batch that was made: the requests as canonical JSON, by key."""
+        with self.writing() as connection:
+            query = "INSERT INTO batch (name, engine) VALUES (?, ?)"
+            number = connection.execute(query, (name, self._engine_number(connection, identity))).lastrowid or 0
+            rows = [(key, number, request) for key, request in requests.items()]
+            connection.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", rows)
+        return BatchRecord(number, name, len(requests))
+
+    def forget_batch(self, batch: BatchRecord) -> None:
+        """Remove a batch: its replies are recorded, or none come."""
+        with self.writing() as connection:
+            connection.execute("DELETE FROM batch WHERE id = ?", (batch.number,))
+            connection.execute("DELETE FROM batched WHERE batch = ?", (batch.number,))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -473,13 +514,6 @@ ROWS_A_TRANSACTION: Final = 500
 MOST_FAULTS: Final = 20
 
 
-def is_reply(completion: str | bytes) -> bool:
-    """Return whether the JSON of a reply can be read."""
-    with suppress(ValidationError):
-        return Completion.model_validate_json(completion) is not None
-    return False
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection to a journal, as it is."""
@@ -516,12 +550,10 @@ def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
         "SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), checksum, identity "
         "FROM reply LEFT JOIN engine ON engine.id = reply.engine"
     )
-    for key, request, completion, given, identity in rows:
+    for key, request, completion, proof, identity in rows:
         name = bytes(key).decode("utf-8", "replace")
-        if given != checksum(key, request, completion):
-            yield f"the reply {name!r} does not fit its checksum: it counts as missing"
-        elif not is_reply(completion):
-            yield f"the reply {name!r} cannot be read: it counts as missing"
+        if reply_of(name, request, completion, proof) is None:
+            yield f"the reply {name!r} cannot be read, or does not fit its checksum: it counts as missing"
         elif identity is None:
             yield f"the reply {name!r} names no engine"
 
@@ -555,12 +587,11 @@ def export_lines(path: Path) -> Iterator[str]:
     """Yield the sound replies of a journal as JSON lines, oldest first."""
     with _opened(path) as connection:
         check_format(path, connection)
-        for *row, proof in connection.execute(
-            "SELECT key, identity, request, completion, recorded_at, checksum "
+        for key, identity, recorded_at, request, completion, proof in connection.execute(
+            "SELECT key, identity, recorded_at, CAST(request AS BLOB), CAST(completion AS BLOB), checksum "
             "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
         ):
-            key, identity, request, completion, recorded_at = row
-            if proof == checksum(key.encode(), request.encode(), completion.encode()) and is_reply(completion):
+            if reply_of(key, request, completion, proof) is not None:
                 line = {
                     "key": key,
                     "identity": json.loads(identity),
@@ -589,13 +620,13 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
             try:
                 line = json.loads(text)
                 identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
-                completion = json.dumps(line["completion"])
                 recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
-                sound = line["key"] == request_key(identity, request) and is_reply(completion)
+                Completion.model_validate(line["completion"])
+                sound = line["key"] == request_key(identity, request)
             except (ValueError, LookupError, TypeError, RecursionError):
                 sound = False
             if sound:
-                yield Row(line["key"], identity, request, completion, recorded_at)
+                yield Row(line["key"], identity, request, json.dumps(line["completion"]), recorded_at)
             else:
                 faults.append(number)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any, Self
+
+from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.calls import check_classified
@@ -83,25 +83,19 @@ def estimate(
     check_classified(questions, judges)
     sheets = sheets_of(questions, options)
     asked = set[str]()
-    interrupted = threading.Event()
 
     async def count(counters: Sequence[_DryCalls]) -> None:
         for place, counter in enumerate(counters):
             for task in tasks_of(sheets, options, place):
-                if interrupted.is_set():
-                    return
+                await asyncio.sleep(0)  # where an interrupt ends it
                 for sample in task.samples:
                     before = counter.calls
                     await task.sheet.ask(flow, task.order, sample, counter)
                     counter.reasks += flow.max_reasks if counter.calls > before else 0
 
-    with opened_journal(judges, options) as journal, ThreadPoolExecutor(1) as pool:
+    with opened_journal(judges, options) as journal, start_blocking_portal() as portal:
         counters = [_DryCalls(judge, journal, asked) for judge in judges]
-        try:
-            pool.submit(asyncio.run, count(counters)).result()
-        except BaseException:
-            interrupted.set()
-            raise
+        portal.call(count, counters)
     votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * options.samples
     return RunEstimate.total([counter.estimate(votes) for counter in counters])
 

@@ -1,7 +1,7 @@
 """The progress of a run, on the standard error stream: a terminal that is gone ends no run.
 
 In a terminal a bar, redrawn four times a second; elsewhere (a file, CI, a notebook) a line every ten seconds, and one
-at the end. A vote only counts. When no vote comes for a while, progress says so, less and less often.
+at the end. When no vote comes for a while, it says so.
 """
 
 from __future__ import annotations
@@ -64,12 +64,9 @@ class Progress:
     unscored: int = 0
     done: int = 0
     _marks: deque[tuple[float, int]] = field(default_factory=deque)
-    _printed: float = 0.0
-    _moved: float = 0.0
 
     def __post_init__(self) -> None:
-        self._printed = self._moved = self.clock()
-        self._marks.append((self._printed, 0))
+        self._marks.append((self.clock(), 0))
 
     def add(self, votes: Sequence[Vote], not_needed: int = 0) -> None:
         """Count votes as cast, and draws that are not needed as done."""
@@ -80,32 +77,23 @@ class Progress:
             self.cost = self.cost if used.cost is None else used.cost + (self.cost or 0.0)
             self.unscored += vote.unscored
         self.done += len(votes) + not_needed
-        self._moved = self.clock()
-        if self.line is not None:
-            self._print()
 
     async def watch(self) -> None:
-        """Report while no vote comes, as from a server that stalls, until this is cancelled."""
+        """Print a line every ten seconds until this is cancelled, also while a server stalls."""
         while self.line is not None:
-            await asyncio.sleep(SECONDS_BETWEEN_LINES / 10)
-            self._print()
-
-    def _print(self) -> None:
-        """Print a line where the last one is old: ten seconds, or as long as no vote had come then."""
-        now = self.clock()
-        if self.line is not None and now - self._printed >= max(SECONDS_BETWEEN_LINES, (now - self._moved) / 2):
-            self._printed = now
+            await asyncio.sleep(SECONDS_BETWEEN_LINES)
             self.line(f"judging: {self}")
 
     def __str__(self) -> str:
         """Return it as text: ``120/960 votes (12 %), 11.9 a second, 3 votes unscored, 240 calls, 48,000 tokens, …``."""
         now = self.clock()
-        self._marks.append((now, self.done))
+        if self.done != self._marks[-1][1]:
+            self._marks.append((now, self.done))
         while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
             self._marks.popleft()
         since, before = self._marks[0]
         rate = (self.done - before) / (now - since) if now > since else 0.0  # of late; 0 while it is unknown
-        silent = now - self._moved
+        silent = now - self._marks[-1][0]
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
         parts = [
             f"{format_count(self.done)}/{format_count(self.total)} votes"

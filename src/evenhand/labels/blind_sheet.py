@@ -35,8 +35,8 @@ from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, check_layout, expanded, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.files import check_ending, expanded, written_whole
+from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
@@ -48,7 +48,6 @@ from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
-LAYOUT: Final = 1
 Design = Literal["random", "by_verdict"]
 DESIGNS_OF_DRAWS: Final[Mapping[Design, str]] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
@@ -135,6 +134,9 @@ class Draw(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    evenhand: Literal["draw"] = "draw"
+    layout: Literal[1] = 1
+    note: str = "This maps the answers of people back. Do not give it to those who label."
     id: str
     design: Design
     corrected_as: str
@@ -144,11 +146,6 @@ class Draw(BaseModel):
     criteria: tuple[Criterion, ...]
     questions: tuple[AskedOfPeople, ...]
 
-    def to_json(self) -> str:
-        """Return the draw as JSON."""
-        note = "This maps the answers of people back. Do not give it to those who label."
-        return json.dumps({"evenhand": "draw", "layout": LAYOUT, "note": note, **self.model_dump(mode="json")})
-
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read the draw that :meth:`BlindSheet.save` wrote with a sheet.
@@ -156,16 +153,13 @@ class Draw(BaseModel):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        (found, *_) = read_rows(path)
-        if found.get("evenhand") != "draw":
-            raise InvalidInputError(
-                f"{str(path)!r} is not a sampling record (.draw.json), which is written with the sheet"
-            )
-        check_layout(path, "the draw of a sheet", found.get("layout"), LAYOUT)
         try:
-            return cls.model_validate(found)
+            return cls.model_validate(next(iter(read_rows(path))))
         except ValidationError as error:
-            raise InvalidInputError(f"{str(path)!r} is not a whole draw: {error}") from error
+            raise InvalidInputError(
+                f"{str(path)!r} is not a sampling record (.draw.json) of this version, which is written with the "
+                f"sheet: {error}"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -210,7 +204,7 @@ class BlindSheet(PrintedTables):
                 "give another path, or remove it"
             )
         suffix = check_ending(path, SUFFIXES)
-        whole = {path: page(self) if suffix == ".html" else table(self), kept: self.draw.to_json() + "\n"}
+        whole = {path: page(self) if suffix == ".html" else table(self), kept: self.draw.model_dump_json() + "\n"}
         for place, text in whole.items():
             with written_whole(place) as temporary:
                 temporary.write_bytes(text.encode("utf-8-sig" if place.suffix == ".csv" else "utf-8"))
@@ -326,22 +320,21 @@ def to_label(
     texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
     ranks = np.argsort(np.random.default_rng(seed).permutation(1 + max(name[0] for name in cells)))
-    chosen: list[_Chosen] = []
+    drawn: dict[QuestionName, tuple[float, str | None]] = {}
     scores = []
     for name, rows in _rows_by_score(results, whole).items():
-        units = [pair for pair in rows if _has_texts(pair[1], cells, texts)]
+        units = [row for row in rows if row.questions and all(_has_texts(cells[each], texts) for each in row.questions)]
         if n > len(units):
             raise InvalidInputError(
                 f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
                 f"{len(units)}"
             )
         verdicts = _strata(units) if design == "by_verdict" else [None] * len(units)
-        places, shares = drawn_rows(verdicts, n, np.argsort([ranks[row.instance] for _, row in units], kind="stable"))
+        places, shares = drawn_rows(verdicts, n, np.argsort([ranks[row.instance] for row in units], kind="stable"))
         for place in places:
-            names = units[place][1].questions
-            chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
+            drawn |= dict.fromkeys(units[place].questions, (float(shares[place]), verdicts[place]))
         scores.append(DrawnScore(name, len(units), len(places), len(rows) - len(units)))
-    cards, criteria = _cards(results, texts, chosen, seed)
+    cards, criteria = _cards(results, texts, {name: cells[name] for name in drawn}, drawn, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
@@ -358,57 +351,53 @@ def to_label(
     return BlindSheet(cards, draw, "Labels: " + visible(", ".join(about)), tuple(scores))
 
 
-class _Chosen(NamedTuple):
-    """A question that was drawn."""
-
-    name: QuestionName
-    cell: Cell
-    probability: float
-    stratum: str | None
-
-
 def _compares(results: Results) -> bool:
     return bool(results.labelled_by == ("first", "second"))
 
 
-def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
+def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[Outcome]]:
     """Return the rows of each score that people are asked about; every question belongs to one of them."""
-    found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
+    found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], Outcome]] = {}
     for outcomes in whole:
         for row in outcomes.rows:
             _, *named = row.questions[0] if row.questions else (0,)
             key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
-            found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), (outcomes, row))
+            found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), row)
     return {", ".join(filter(None, key)): list(rows.values()) for key, rows in found.items()}
 
 
-def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> bool:
-    asked = [cells[name] for name in row.questions]
-    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell.about).values())
+def _has_texts(cell: Cell, texts: JudgedTexts) -> bool:
+    return None not in texts.shown(cell.about).values()
 
 
-def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
+def _strata(rows: Sequence[Outcome]) -> list[str | None]:
     """Return the judge's label of each row, or for other scores the group of similar scores."""
-    scores = np.array([np.nan if row.score is None else row.score for _, row in rows])
-    known = np.unique(scores[~np.isnan(scores)])
-    edges = np.quantile(scores[~np.isnan(scores)], np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if len(known) else known
+    scores = [row.score for row in rows if row.score is not None]
+    edges = np.quantile(scores, np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if scores else np.array([])
     found: list[str | None] = []
-    for (outcomes, row), score in zip(rows, scores, strict=True):
-        unscored = (row.selected if outcomes.labels else row.score) is None
-        level = f"scores {1 + int(np.searchsorted(edges, score))} of {SCORE_LEVELS}"
-        found.append("not applicable" if row.na else "unscored" if unscored else row.selected or level)
+    for row in rows:
+        level = (
+            f"scores {1 + int(np.searchsorted(edges, row.score))} of {SCORE_LEVELS}"
+            if row.score is not None
+            else "unscored"
+        )
+        found.append("not applicable" if row.na else row.selected or level)
     return found
 
 
 def _cards(
-    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
+    results: Results,
+    texts: JudgedTexts,
+    cells: Mapping[QuestionName, Cell],
+    drawn: Mapping[QuestionName, tuple[float, str | None]],
+    seed: int,
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """Return the questions as cards in random order, with the sides of contests in random order; and their criteria."""
     compares = _compares(results)
-    together: dict[Hashable, list[_Chosen]] = {}
-    for each in chosen:
-        response = each.cell.about["instance"], each.cell.about.get("system")
-        together.setdefault(each.name if compares else response, []).append(each)
+    together: dict[Hashable, dict[QuestionName, Cell]] = {}
+    for name, cell in cells.items():
+        response = name[0], cell.about.get("system")
+        together.setdefault(name if compares else response, {})[name] = cell
     groups, generator = list(together.values()), np.random.default_rng((seed, 1))
     criteria: list[Criterion] = []
     cards = []
@@ -416,25 +405,24 @@ def _cards(
         swapped = compares and bool(generator.integers(2))
         asked: list[AskedOfPeople] = []
         context: dict[str, str] = {}
-        for each in groups[place]:
-            about = each.cell.about
-            as_read, answers = _as_read(results.criterion_of(each.cell), compares=compares, swapped=swapped)
+        for name, cell in groups[place].items():
+            as_read, answers = _as_read(results.criterion_of(cell), compares=compares, swapped=swapped)
             criteria += [as_read] * (as_read not in criteria)
             asked.append(
                 AskedOfPeople(
                     id=f"q{number}_{len(asked) + 1}",
                     card=number,
                     criterion=criteria.index(as_read),
-                    name=each.name,
-                    probability=each.probability,
-                    stratum=each.stratum,
+                    name=name,
+                    probability=drawn[name][0],
+                    stratum=drawn[name][1],
                     answers=answers,
-                    row=results.ids[each.name[0]] if results.ids else None,
-                    shown=results.fingerprint.shown_of(each.name[0], list(texts.shown(about))),
+                    row=results.ids[name[0]] if results.ids else None,
+                    shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),
                 )
             )
-            context |= texts.context(about, partial(results.criterion_of, each.cell))
-        shown = [visible(text or "") for text in texts.shown(groups[place][0].cell.about).values()]
+            context |= texts.context(cell.about, partial(results.criterion_of, cell))
+            shown = [visible(text or "") for text in texts.shown(cell.about).values()]
         sides = SIDES if compares else ("Response",)
         cards.append(
             Card(

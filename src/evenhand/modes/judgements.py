@@ -53,8 +53,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import (
     CELL,
-    OF_VERDICTS,
-    OF_VOTES,
+    OF_VERDICTS_AND_VOTES,
     BoolArray,
     Cell,
     FloatArray,
@@ -63,6 +62,7 @@ from evenhand.results.vote_columns import (
     codes_of,
     first_rows,
     numbers_for_measures,
+    votes_table,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -564,7 +564,8 @@ def summarize_rubric(
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
     variances = np.array([result.draw_variance for result in results], dtype=float)
     deviation = within_row_deviation(np.nan_to_num(variances), ~np.isnan(variances), width=width, level=level)
-    criteria = rubrics[0].criteria if len(rubrics) == 1 else ()
+    criteria = rubrics[0].criteria if len(rubrics) == 1 and results else ()
+    by_criterion = zip(*(result.verdicts for result in results), strict=True) if criteria else ()
     return RubricSummary(
         score=or_missing(
             None if score is None else _clipped(score, "estimate", "low", "high"),
@@ -581,10 +582,13 @@ def summarize_rubric(
         **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits, nothing).items()},
         criteria=MappingProxyType(
             {
-                criterion.name: summarize_criterion(
-                    [result.verdicts[place] for result in results], criterion, expected=expected, level=level
+                criterion.name: summarize(
+                    verdicts,
+                    criterion.score_range,
+                    level=level,
+                    covered_masses=[mean_covered_mass(each.votes, criterion) for each in verdicts] if expected else (),
                 )
-                for place, criterion in enumerate(criteria)
+                for criterion, verdicts in zip(criteria, by_criterion, strict=True)
             }
         ),
         unscored_bounds=None if leading is None else _clipped(leading, "low", "high", "interval_low", "interval_high"),
@@ -603,32 +607,6 @@ Clipped = TypeVar("Clipped", Interval, UnscoredBounds)
 def _clipped(measured: Clipped, *names: str) -> Clipped:
     """Return a mean score with the named numbers clipped to [0, 1], as single responses may lie outside."""
     return replace(measured, **{name: min(max(getattr(measured, name), 0.0), 1.0) for name in names})
-
-
-def summarize_criterion(
-    verdicts: Sequence[Verdict] | VerdictColumns, criterion: Criterion, *, expected: bool = False, level: Level = 0.95
-) -> ScoreSummary:
-    """Summarize the verdicts on one criterion, one per response; see :func:`~evenhand.scoring.summarize`.
-
-    Args:
-        verdicts: One per response; columns have how much of the probability each rests on.
-        criterion: The criterion of the verdicts.
-        expected: They are expected values (``scoring="expected"``).
-        level: The level of the intervals.
-
-    Example:
-        >>> from evenhand.criteria import yes_no_criterion
-        >>> from evenhand.votes import Vote
-        >>> sure = Vote(judge_id="a", order=(0, 1), selected_index=0, value=1.0, probabilities=(0.75, 0.25))
-        >>> vague = sure.model_copy(update={"probabilities": (0.5, 0.0)})
-        >>> verdicts = [Verdict(votes=(sure,)), Verdict(votes=(vague,)), Verdict(unscored_reason="empty")]
-        >>> summarize_criterion(verdicts, yes_no_criterion("correct", "…"), expected=True).covered_mass.estimate
-        0.75
-    """
-    if not isinstance(verdicts, VerdictColumns):
-        masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
-        verdicts = VerdictColumns.of(verdicts, masses)
-    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts.score), 1)), level=level)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
@@ -718,8 +696,10 @@ class Judgement:
 
 
 _SELECTED: Final = "verdict_selected_option"
-_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", _SELECTED)
-OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
+_NAMED: Final = ("system", "criterion", "gold", "cluster", _SELECTED)
+OF_JUDGEMENTS: Final = pyarrow.schema(
+    [("instance", pyarrow.int64()), *((name, pyarrow.string()) for name in _NAMED), *OF_VERDICTS_AND_VOTES]
+)
 """The columns that measures need."""
 
 
@@ -753,7 +733,7 @@ class JudgedColumns:
     def scored(self) -> FloatArray:
         """Return shape (n, 3): the score of each row, and its two limits."""
         scores = self.verdicts.score
-        ranges = np.tile(np.array(self.criterion.score_range, dtype=float), (len(scores), 1))
+        ranges = np.broadcast_to(np.array(self.criterion.score_range, dtype=float), (len(scores), 2))
         return np.column_stack([scores, self.verdicts.limits(ranges)])
 
     def outcomes(self, system: str, label: tuple[str, ...], part_of: str | None) -> Outcomes:
@@ -781,7 +761,7 @@ class JudgedColumns:
 
 
 def columns_of_table(
-    table: pyarrow.Table, criteria: Sequence[Criterion], first: int, kept: BoolArray | None
+    table: pyarrow.Table, criteria: Sequence[Criterion], first: int = 0, kept: BoolArray | None = None
 ) -> dict[tuple[str, str], JudgedColumns]:
     """Return ``(system, criterion name)`` -> the judgements of one part.
 
@@ -792,7 +772,7 @@ def columns_of_table(
         kept: The cells that are left; None for all.
     """
     verdicts = VerdictColumns.of_table(table)
-    about = first_rows(table.select([CELL, *_ABOUT]))
+    about = first_rows(table.select([CELL, "instance", *_NAMED]))
     names = pc.unique(about.column("system")).to_pylist()
     judged = codes_of(about.column("system"), names)
     asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
@@ -847,32 +827,17 @@ class VerdictAnalysis(Analysis):
         ):
             for number in stored.numbers:
                 kept = None if stored.kept is None else stored.kept[number]
-                table = stored.columns(number, OF_JUDGEMENTS)
+                table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
                 parts.append(columns_of_table(table, self.criteria, stored.firsts[number], kept))
         else:
-            parts = [part.own_columns() for part in self.parts(texts=False)]
+            for part in self.parts(texts=False):
+                cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
+                table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
+                parts.append(columns_of_table(table, self.criteria))
         return {
             (system, name): JudgedColumns.joined([part[system, name] for part in parts if (system, name) in part])
             for name, system in product(self.by_name, self.systems)
         }
-
-    def own_columns(self) -> dict[tuple[str, str], JudgedColumns]:
-        """Return the columns of a part that is in memory."""
-        found = {}
-        for system, criterion in product(self.systems, self.criteria):
-            own = self._cells[system, criterion.name]
-            verdicts = [each.verdict for each in own]
-            masses = [covered_mass(verdict, criterion, self.rules) for verdict in verdicts]
-            labels = {
-                "selected": [verdict.selected_label for verdict in verdicts],
-                "gold": [each.gold for each in own],
-                "cluster": [each.cluster for each in own],
-            }
-            columns: dict[str, NDArray[Any]] = {name: np.array(each, dtype=object) for name, each in labels.items()}
-            columns["instance"] = np.array([each.instance for each in own], dtype=np.int64)
-            held = VerdictColumns.of(verdicts, masses)
-            found[system, criterion.name] = JudgedColumns(criterion, columns, held)
-        return found
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the rows of a system, with their clusters."""
@@ -961,7 +926,7 @@ class JudgementAnalysis(VerdictAnalysis):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
-            cell: summarize_criterion(columns.verdicts, columns.criterion, level=self.level_of(cell[0]))
+            cell: summarize(columns.verdicts, columns.criterion.score_range, level=self.level_of(cell[0]))
             for cell, columns in self.columns.items()
         }
 

@@ -12,7 +12,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import weights_by_judge
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.against_people import (
+from evenhand.judge_reliability.reliability import (
     Drawing,
     PanelAgreement,
     RaterPair,
@@ -46,7 +46,7 @@ class VoteAnalysis(VerdictAnalysis):
     """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
-    judged: ClassVar = ("systems", "criteria", "notes")
+    judged: ClassVar = ("systems", "criteria")
 
     def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
         super().__init__(header, parameters, stored)
@@ -123,7 +123,7 @@ class VoteAnalysis(VerdictAnalysis):
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
             read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
-            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.header["notes"])))
+            tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
                 tables.append(labels_table(named, compared))
@@ -237,8 +237,6 @@ class AgreementAnalysis(Analysis):
         ]
         if silent:
             notes.append(f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair.")
-        if (numbers := self.parameters.get("numbers_read_as")) is not None:
-            notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         title = f"Agreement on {format_count(self.parameters['n'], 'instance')}"

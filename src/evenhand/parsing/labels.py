@@ -183,18 +183,11 @@ def compile_labels(labels: tuple[str, ...]) -> OfferedLabels:
     Raises:
         InvalidInputError: No label, a blank one, or two that are equal but for case and space.
     """
-    if not labels:
-        raise InvalidInputError("labels is empty: give at least one label to choose from.")
-    seen: dict[str, str] = {}
-    for label in labels:
-        if not label.strip():
-            raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
-        key = "".join(folded(label).split())
-        if key in seen:
-            raise InvalidInputError(
-                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
-            )
-        seen[key] = label
+    named = ["".join(folded(label).split()) for label in labels]
+    if not labels or not all(named) or len(set(named)) < len(named):
+        raise InvalidInputError(
+            f"labels is {list(labels)!r}; give one at least, each with a text that no other has but for case and space"
+        )
     plain = [without_markup(plain_characters(label)) or label.strip() for label in labels]
     numbers = [_number(label) for label in plain]
     by_number = {value: index for index, value in enumerate(numbers) if value is not None}

@@ -175,15 +175,13 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     """
     try:
         compiled = re.compile(pattern)
+        fault = f"it has {compiled.groups} groups" if compiled.groups != 1 else None
     except (re.error, TypeError, RecursionError, OverflowError) as error:
+        fault = str(error)
+    if fault is not None:
         raise InvalidInputError(
-            f"pattern is {pattern!r}, which is not a regular expression ({error}); give one with one group, such as "
-            r"r'\[\[([AB])\]\]'"
-        ) from error
-    if compiled.groups != 1:
-        raise InvalidInputError(
-            f"pattern is {pattern!r}, with {compiled.groups} groups; give exactly one, around the label: write the "
-            "others as (?:…)"
+            f"pattern is {pattern!r}, which cannot be used ({fault}); give a regular expression with one group around "
+            r"the label, such as r'\[\[([AB])\]\]', and write other groups as (?:…)"
         )
     return compiled
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -227,24 +228,20 @@ def _compiled(text: str) -> Template:
     return _SANDBOX.from_string(own_template(text))
 
 
-class _Contexts(str):
+@dataclass(frozen=True, slots=True)
+class _Contexts:
     """All contexts as one text, and each by its name. ``history`` may be missing: the first turn has none."""
 
-    __slots__ = ("parts",)
-    parts: Mapping[str, str] | None
+    text: str
+    parts: Mapping[str, str]
 
-    @classmethod
-    def of(cls, text: str, parts: Mapping[str, str] | None) -> _Contexts:
-        """Return the text, and its parts; None for any placeholder."""
-        made = cls(text)
-        made.parts = parts
-        return made
+    def __str__(self) -> str:
+        return self.text
 
-    def __getitem__(self, name: Any) -> str:  # noqa: ANN401 - as of a text
-        if not isinstance(name, str):
-            return super().__getitem__(name)
-        if self.parts is None:
-            return "text"
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __getitem__(self, name: str) -> str:
         if name not in self.parts and name != "history":
             raise InvalidPromptError(
                 f"the prompt names the context {name!r}, which is not shown: name its column with context_fields. "
@@ -271,59 +268,49 @@ def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None
 
 def _check_own_prompt(text: str, subject: Subject) -> None:
     accepted, text = OWN_PLACEHOLDERS[subject], own_template(text)
-    shown = ", ".join(f"{{{{ {name} }}}}" for name in sorted(accepted))
     try:
         found = _placeholders_in(text)
+        unknown, missing = sorted(found - accepted), sorted((accepted & {"response", "responses", "items"}) - found)
+        if unknown:
+            raise InvalidPromptError(
+                f"the prompt names {unknown[0]!r}, which is not one of its placeholders. "
+                + did_you_mean(unknown[0], accepted)
+            )
+        if missing:
+            shown = ", ".join(f"{{{{ {name} }}}}" for name in sorted(accepted))
+            raise InvalidPromptError(
+                f"the prompt {text[:80]!r} does not name {{{{ {missing[0]} }}}}. A text may name {shown}; the prompts "
+                f"that have a name are {', '.join(PROMPT_NAMES)}"
+            )
+        _SANDBOX.from_string(text).render({**dict.fromkeys(accepted, "text"), "context": defaultdict(str)})
     except TemplateSyntaxError as error:
         raise InvalidPromptError(f"the prompt is not a valid template: line {error.lineno}: {error}") from error
-    unknown = sorted(found - accepted)
-    if unknown:
-        raise InvalidPromptError(
-            f"the prompt names {unknown[0]!r}, which is not one of its placeholders. "
-            + did_you_mean(unknown[0], accepted)
-        )
-    if not found:
-        raise InvalidPromptError(
-            f"the prompt {text[:80]!r} is neither the name of a prompt nor a text with placeholders; the text of a "
-            f"prompt may name {shown}; the names are {', '.join(PROMPT_NAMES)}"
-        )
-    for needed in sorted(accepted & {"response", "responses", "items"}):
-        if needed not in found:
-            raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
-    try:
-        _SANDBOX.from_string(text).render(dict.fromkeys(accepted, _Contexts.of("text", None)))
     except (TemplateError, TypeError, ValueError) as error:
-        raise InvalidPromptError(
-            f"the prompt cannot be filled: {error}; every placeholder ({shown}) stands for one whole text"
-        ) from error
+        raise InvalidPromptError(f"the prompt cannot be filled: {error}; every placeholder is one text") from error
 
 
-_OWN_PARTS: dict[tuple[Subject, str], str] = {
-    ("response", "response"): "_response.md",
-    ("sheet", "response"): "_response.md",
-    ("pair", "responses"): "_responses.md",
-    ("candidates", "responses"): "_candidates.md",
+_PARTS: Mapping[str, str] = {
+    "response": "_response.md",
+    "responses": "_responses.md",
+    "context": "_context.md",
+    "options": "_options.md",
+    "items": "_items.md",
 }
-_SHARED_PARTS = {"context": "_context.md", "options": "_options.md", "items": "_items.md"}
+"""The placeholders of a user's own prompt that stand for a part of ours; the others are texts."""
 
 
-def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, object]) -> str:
+def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, Any]) -> str:
     """Return a user's own prompt, filled in one pass.
 
     The responses and every context stand between tags, as in our prompts; what follows the text says in which form to
     reply, so that the reply can be read.
     """
-    parts = {name: _OWN_PARTS.get((subject, name), _SHARED_PARTS.get(name)) for name in OWN_PLACEHOLDERS[subject]}
-    blocks = {name: values[name] if part is None else _part(part, values) for name, part in parts.items()}
-    each = {name: _part("_context.md", {**values, "context": {name: said}}) for name, said in _contexts(values)}
-    blocks["context"] = _Contexts.of(str(blocks["context"]), each)
+    parts = {**_PARTS, "responses": "_candidates.md"} if subject == "candidates" else _PARTS
+    blocks = {name: _part(parts[name], values) if name in parts else values[name] for name in OWN_PLACEHOLDERS[subject]}
+    each = {name: _part("_context.md", {**values, "context": {name: said}}) for name, said in values["context"].items()}
+    blocks["context"] = _Contexts(blocks["context"], each)
     body = _compiled(text).render(blocks).strip()
     return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
-
-
-def _contexts(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    context = values["context"]
-    return list(context.items()) if isinstance(context, Mapping) else []
 
 
 def _part(name: str, values: Mapping[str, object]) -> str:
@@ -358,14 +345,8 @@ def nonce_for(seed: int, *data: str, others: Iterable[str] = ()) -> str:
 _NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTexts:
-    """The texts between the tags of a prompt.
-
-    Attributes:
-        context: Name -> text.
-        responses: The responses in the order shown, each once.
-    """
+class PromptTexts(NamedTuple):
+    """The texts between the tags of a prompt: name -> context, and the responses in the order shown, each once."""
 
     context: Mapping[str, str]
     responses: tuple[str, ...]
@@ -379,7 +360,7 @@ _SHOWN = re.compile(r"context|response|(?:response|option)-\w+")
 _CONTEXT_NAME = re.compile(r"Context, ([^\n]*):\n\Z")
 
 
-def shown_texts(prompt: str) -> ShownTexts | None:
+def shown_texts(prompt: str) -> PromptTexts | None:
     """Read the texts in a sent prompt out of its tags: the data cannot hold their nonce.
 
     Args:
@@ -406,4 +387,4 @@ def shown_texts(prompt: str) -> ShownTexts | None:
             responses[tag] = text
         elif name := _CONTEXT_NAME.search(head):
             context[name[1]] = text
-    return ShownTexts(context, tuple(responses.values()))
+    return PromptTexts(context, tuple(responses.values()))
