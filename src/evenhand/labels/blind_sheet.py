@@ -36,7 +36,7 @@ from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
