@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import GoldComparison, compare_with_gold
-from evenhand.judge_reliability.one_judge import labelled_questions
+from evenhand.judge_reliability.reliability import GoldComparison, compare_with_gold, labelled_questions
 from evenhand.labels.blind_sheet import to_label as blind_sheet
 from evenhand.labels.correct import by_group
 from evenhand.labels.correct import correct as corrected_scores

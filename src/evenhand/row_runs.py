@@ -40,17 +40,18 @@ from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.any_mode import ANALYSES, find_mode
-from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction
-from evenhand.modes.grade_scores import (
+from evenhand.modes.choices import (
+    CHOICE_PROMPTS,
     GradeAnalysis,
     GradeMode,
+    choice_prompt,
+    warn_of_equal_candidates,
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.winrates import WinratesMode
+from evenhand.modes.winrates import WinratesMode, check_reduction
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,

@@ -58,12 +58,10 @@ def test_recordings_that_cannot_answer_are_refused(tmp_path):
     assert ask(ReplayEngine(path=same), "a") == "A"
     with pytest.raises(InvalidInputError, match=r"line 2 .* another reply"):
         ReplayEngine(path=recorded(tmp_path / "two.jsonl", line("a", "A"), line("a", "B")))
-    with pytest.raises(InvalidInputError, match="empty"):
-        ReplayEngine(path=recorded(tmp_path / "none.jsonl", ""))
     with pytest.raises(InvalidInputError, match="cannot be read"):
         ReplayEngine(path=tmp_path / "absent.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(InvalidInputError, match="UTF-8"):
+    with pytest.raises(InvalidInputError, match="utf-8"):
         ReplayEngine(path=tmp_path / "latin.jsonl")
     with pytest.raises(InvalidInputError, match="needs a recording"):
         ReplayEngine().to_judge()

@@ -14,21 +14,14 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from evenhand.engines.base import JudgeEngine, Request, not_sent
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget, Hold, Prices, Share
-from evenhand.engines.journal import (
-    BEAT_SECONDS,
-    Journal,
-    Row,
-    canonical_json,
-    describe_request,
-    request_key,
-)
+from evenhand.engines.journal import BEAT_SECONDS, Journal, Row, canonical_json, describe_request, request_key
 from evenhand.errors import (
     BudgetExhaustedError,
     DataClassificationError,
@@ -62,20 +55,26 @@ def mock_mode() -> bool:
     with suppress(ValueError):  # unitxt's own words for a variable that it cannot read do not name it
         if loaded is not None:
             return bool(loaded.get_settings().mock_inference_mode)
-    return _switch(MOCK_VARIABLE)
+    return bool(_variable(MOCK_VARIABLE, TypeAdapter(bool), SWITCH))
 
 
-def _switch(variable: str) -> bool:
-    """Return whether an environment variable is switched on.
+_Value = TypeVar("_Value")
+SWITCH: Final = "True, False, 1, 0"
+_POLICIES: Final = TypeAdapter(dict[str, list[str]])
+
+
+def _variable(name: str, kind: TypeAdapter[_Value], accepted: str) -> _Value | None:
+    """Return the value of an environment variable; None if it has none.
 
     Raises:
-        InvalidInputError: If it is set to something else than a yes or a no.
+        InvalidInputError: If it is not of this kind.
     """
-    value = os.environ.get(variable, "")
-    folded = value.strip().casefold()
-    if folded not in {"1", "true", "0", "false", ""}:
-        raise InvalidInputError(f"the environment variable {variable} is {value!r}; accepted: True, False, 1, 0")
-    return folded in {"1", "true"}
+    value = os.environ.get(name, "").strip()
+    try:
+        return kind.validate_json(value.casefold() if accepted is SWITCH else value) if value else None
+    except ValidationError as error:
+        message = f"the environment variable {name} is {value!r}; accepted: {accepted}"
+        raise InvalidInputError(message) from error
 
 
 def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
@@ -90,7 +89,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
             f"the judge {judge_id!r} was not asked: unitxt's mock_inference_mode is on, and then no engine sends "
             f"anything and nothing is judged; switch it off ({MOCK_VARIABLE}=False) to judge"
         )
-    if offline or _switch(OFFLINE_VARIABLE):
+    if offline or _variable(OFFLINE_VARIABLE, TypeAdapter(bool), SWITCH):
         how = "offline=True" if offline else f"{OFFLINE_VARIABLE}={os.environ.get(OFFLINE_VARIABLE)}"
         return OfflineError(
             f"the judge {judge_id!r} was not asked: {how} says that nothing is sent, and the journal holds no "
@@ -105,20 +104,9 @@ def classifications_set(*names: str) -> tuple[str, ...] | None:
     Raises:
         InvalidInputError: If the variable does not hold lists of classifications by name.
     """
-    value = os.environ.get(POLICY_VARIABLE)
-    if value is None:
-        return None
-    try:
-        policies = _POLICIES.validate_json(value)
-    except ValidationError as error:
-        raise InvalidInputError(
-            f"the environment variable {POLICY_VARIABLE} is {value!r}; give a JSON object of names of engines with "
-            'lists of classifications, such as {"OpenAICompatibleEngine": ["public"]}'
-        ) from error
+    accepted = 'a JSON object such as {"OpenAICompatibleEngine": ["public"]}'
+    policies = _variable(POLICY_VARIABLE, _POLICIES, accepted) or {}
     return next((tuple(policies[name]) for name in names if policies.get(name)), None)
-
-
-_POLICIES: Final = TypeAdapter(dict[str, list[str]])
 
 
 def classifications_of(request: Request) -> Classifications:
@@ -136,13 +124,9 @@ def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine
     Raises:
         DataClassificationError: If a judge may not.
     """
-    instances: dict[tuple[str, ...], int] = {}
     for question in questions:
-        for classification in question.classifications:
-            instances.setdefault(classification, question.instance)
-    for judge in judges:
-        for classification, instance in instances.items():
-            check_may_see(judge, (classification,), f"what is shown about instance {instance} has")
+        for judge in judges:
+            check_may_see(judge, question.classifications, f"what is shown about instance {question.instance} has")
 
 
 def check_may_see(judge: JudgeEngine, classifications: Classifications, what: str = "rows have") -> None:

@@ -151,7 +151,7 @@ class FreeEngine(Engine):
         return self
 
     def settings(self) -> dict[str, Any]:
-        """Return the options that are plain values, by which results tell engines apart."""
+        """Return the options that are plain values, by which results distinguish engines."""
         return {name: value for name, value in self if isinstance(value, str | int | float | None)}
 
     def identity(self) -> Mapping[str, Any] | None:
@@ -814,28 +814,21 @@ class ReplayEngine(FreeEngine):
 
 def _read(path: Path) -> Mapping[str, Completion]:
     """Return request -> reply."""
+    replies, number = dict[str, Completion](), 0
     try:
-        text = read_bytes(path, None).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InvalidInputError(f"the recording {str(path)!r} cannot be read ({reason}): give a JSONL file") from error
-    replies: dict[str, Completion] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
+        for number, line in enumerate(read_bytes(path, None).decode("utf-8-sig").split("\n"), start=1):
+            if not line.strip():
+                continue
             recorded = json.loads(line)
             key, completion = canonical_json(recorded["request"]), Completion.model_validate(recorded["completion"])
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise InvalidInputError(
-                f"line {number} of the recording {str(path)!r} is not a recorded reply ({error}): give what "
-                "'evenhand journal export' writes"
-            ) from error
-        if replies.setdefault(key, completion) != completion:
-            raise InvalidInputError(
-                f"line {number} of the recording {str(path)!r} holds another reply to a request that was answered "
-                "before: keep one of them, and the recordings of different judges in different files"
-            )
-    if not replies:
-        raise InvalidInputError(f"the recording {str(path)!r} is empty: write it with 'evenhand journal export'")
+            if replies.setdefault(key, completion) != completion:
+                raise InvalidInputError(
+                    f"line {number} of the recording {str(path)!r} holds another reply to a request that was answered "
+                    "before: keep one of them, and the recordings of different judges in different files"
+                )
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"line {number} of the recording {str(path)!r} cannot be read ({error}): give what 'evenhand "
+            "journal export' writes"
+        ) from error
     return replies

@@ -256,10 +256,7 @@ class LiteLLMConnection:
         """
         try:
             response = await self._litellm.acompletion(
-                **{**payload, "messages": list(payload["messages"])},
-                **self._address,
-                max_retries=0,
-                drop_params=True,
+                **{**payload, "messages": list(payload["messages"])}, **self._address, max_retries=0, drop_params=True
             )
         except Exception as error:  # noqa: BLE001 - litellm passes on any error of its providers' clients
             failure = self._failure(error)

@@ -74,7 +74,6 @@ def _variable(name: object, info: ValidationInfo) -> object:
 VariableName = Annotated[str | None, BeforeValidator(_variable)]
 """The name of an environment variable, which holds a key."""
 StructuredOutput = Literal["auto"] | bool
-ABOVE_0: Final = "a number above 0"
 
 
 class RemoteEngine(Engine):
@@ -96,8 +95,7 @@ class RemoteEngine(Engine):
     stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.")
     extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
     structured_output: StructuredOutput = option(
-        "auto",
-        "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it.",
+        "auto", "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it."
     )
     max_in_flight: int = option(64, "Calls in flight at once, at most; a 429 lowers it for a while.", ge=1)
     requests_per_minute: float | None = option(None, "Requests are spaced evenly.", gt=0)
@@ -122,9 +120,7 @@ class RemoteEngine(Engine):
     )
     completion_price: float | None = option(None, "US dollars a million tokens.", ge=0)
     cached_price: float | None = option(
-        None,
-        "US dollars a million tokens that the server's cache held; None counts them as the others.",
-        ge=0,
+        None, "US dollars a million tokens that the server's cache held; None counts them as the others.", ge=0
     )
     data_classification_policy: tuple[str, ...] | None = option(
         HOSTED, "The classifications of the data that it may be shown; None for any."

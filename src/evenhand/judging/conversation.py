@@ -537,17 +537,11 @@ def asked_together(questions: Sequence[Question], sheet: str) -> list[Question]:
     Raises:
         InvalidInputError: If they are about different responses, or show different things under one name.
     """
-    context: dict[str, str] = {}
+    context = {name: text for question in questions for name, text in question.context.items()}
     for question in questions:
-        if question.responses != questions[0].responses:
+        if question.responses != questions[0].responses or not question.context.items() <= context.items():
             raise InvalidInputError(
-                f"the criteria {questions[0].criterion.name!r} and {question.criterion.name!r} judge different fields, "
-                "which one call cannot hold: use calls='per_criterion'"
+                f"the criterion {question.criterion.name!r} is judged with a response or context that other criteria "
+                "have not, which one call cannot hold: use calls='per_criterion', or give context_fields"
             )
-        for name, text in question.context.items():
-            if context.setdefault(name, text) != text:
-                raise InvalidInputError(
-                    f"the criterion {question.criterion.name!r} shows another field as {name!r} than a criterion "
-                    "before it, which one call cannot: use calls='per_criterion', or give context_fields"
-                )
     return [replace(question, context=context, sheet=sheet) for question in questions]

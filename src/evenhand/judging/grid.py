@@ -153,8 +153,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
         block: They are some of many: see :func:`permutations`.
 
     Raises:
-        InvalidInputError: If the questions of a sheet are not about the same response, or there would be more votes of
-            a judge than are held in one run.
+        InvalidInputError: If there would be more votes of a judge than are held in one run.
     """
     together: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
@@ -164,8 +163,6 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
     sheets = []
     for rows in together.values():
         asked = tuple(questions[row] for row in rows)
-        if any(question.responses != asked[0].responses for question in asked):
-            raise InvalidInputError(f"the sheet {asked[0].sheet!r} asks about different responses; give each its own")
         width = max(len(shown[row]) for row in rows)
         orders = tuple(tuple(shown[row][place % len(shown[row])] for row in rows) for place in range(width))
         offsets = tuple(tuple(place // len(shown[row]) * grid.samples for row in rows) for place in range(width))

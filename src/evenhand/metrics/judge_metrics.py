@@ -24,8 +24,8 @@ from evenhand.data.fields import check_label_columns, clustered_level, read_clus
 from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.panel_report import panel_report
+from evenhand.judge_reliability.reliability import Comparison, recorded_verdict, summarize_votes
 from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
@@ -39,13 +39,29 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.any_mode import find_mode
-from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
-from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
-from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
+from evenhand.modes.choices import (
+    UNRELATED,
+    BestOfMode,
+    GradeMeasures,
+    GradeMode,
+    SelectionSummary,
+    select,
+    warn_of_equal_candidates,
+    with_unrelated,
+)
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
+from evenhand.modes.winrates import (
+    Contest,
+    ContestSummary,
+    SystemSummary,
+    WinratesMode,
+    alike,
+    check_reduction,
+    instance_rankings,
+    winrates,
+)
 from evenhand.numbers import Missing
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of

@@ -57,8 +57,6 @@ from evenhand.unitxt.bases import (
     Maybe,
     fields_class,
     group_str,
-    text_fields,
-    with_numbers,
 )
 from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
@@ -170,8 +168,7 @@ class EvenhandMetric(IntervalFields):
             found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in as_list(value)]
             made = [to_artifact(each) if isinstance(each, Engine) else each for each in found]
             value = made if isinstance(value, list) else made[0]
-        kind: Any = type(self)
-        super().__setattr__(name, value if name in text_fields(kind) else with_numbers(value))
+        super().__setattr__(name, value)
         self.__dict__.pop("options", None)
 
     @cached_property
@@ -237,7 +234,7 @@ class EvenhandMetric(IntervalFields):
         """Return the scores of one instance, and its votes, unless another score has this name."""
         entries, main = self.instance_scores(intermidate), intermidate.score_name
         if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
-            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
+            lines = [line_of(cell, ["prompts"]) for cell in intermidate.cells()]
             entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
         numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
         scores = InstanceScores({self.main_score: entries[main], **numbers})

@@ -153,31 +153,6 @@ def _field_kind(kind: object) -> object:
     return kind
 
 
-_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
-
-
-def with_numbers(value: object) -> object:
-    """Convert numbers such as 1e-5, which unitxt leaves as texts, in the brackets behind an id.
-
-    >>> with_numbers({"temperature": "1e-5", "stop": ["2E3", "END"], "model": "gpt-1e5"})
-    {'temperature': 1e-05, 'stop': [2000.0, 'END'], 'model': 'gpt-1e5'}
-    """
-    if isinstance(value, dict):
-        return {name: with_numbers(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [with_numbers(each) for each in value]
-    return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
-
-
-@cache
-def text_fields(owner: type) -> frozenset[str]:
-    """Return the fields of an artifact that hold a text, in which a number stays a text."""
-    declared = {
-        name: kind for each in reversed(owner.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
-    }
-    return frozenset(name for name, kind in declared.items() if kind is str)
-
-
 def data_classifications_of(artifact: "Artifact") -> "tuple[str, ...] | None":
     """Return the classifications of the data that an artifact may be shown, as unitxt has it; None for any.
 

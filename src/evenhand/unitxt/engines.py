@@ -49,7 +49,6 @@ from evenhand.errors import (
     InvalidInputError,
     RejectedRequestError,
     UnreachableError,
-    WithheldError,
 )
 from evenhand.unitxt.bases import (
     InferenceEngine,
@@ -60,8 +59,6 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     fields_class,
     own_words,
-    text_fields,
-    with_numbers,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -93,11 +90,7 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
     @cached_property
     def value(self) -> Engine:
         """The engine itself, with the values that the fields have now."""
-        kind: Any = type(self)
-        texts = text_fields(kind)
-        given = {name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)}
-        read: Dict[str, Any] = {name: each if name in texts else with_numbers(each) for name, each in given.items()}
-        return self.kind(**read)
+        return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
 
     def to_judge(self) -> JudgeEngine:
         """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
@@ -122,17 +115,9 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
         requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
         with journal or nullcontext(), start_blocking_portal() as portal:
             outcomes = portal.call(_complete_all, judge, journal, requests)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        for failure in failures:
-            if not isinstance(failure, EngineError | WithheldError):
-                raise failure
-        if failures:
-            kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
-            raise EngineError(
-                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
-                f"The first: {failures[0]}",
-                cause=getattr(failures[0], "cause", "withheld"),
-            ) from failures[0]
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):  # the replies that came are in the journal
+                raise outcome
         outputs = [self._to_output(outcome) for outcome in outcomes if isinstance(outcome, Completion)]
         return self.get_return_object(outputs, return_meta_data)
 
