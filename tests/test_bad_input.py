@@ -83,7 +83,6 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         (f"{JUDGE} --gold x", "Unknown option: --gold"),
         (f"{JUDGE} --label-fields level", "it should be a valid dictionary"),
         (f"{JUDGE} --split test", "without splits"),
-        (f"{JUDGE} --leave-out prompts", "there is no --out: give one"),
         (f"{JUDGE} --guidelines house.md", "--guidelines is 'house.md', which looks like the name of a file"),
         (f"{JUDGE} --guidelines /tmp", "it is a folder"),
         (f"{JUDGE} --context-fields =answer", "all of them texts that are not empty"),
