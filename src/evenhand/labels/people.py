@@ -105,15 +105,16 @@ class Paired:
 
     def by_option(self) -> Iterator[Self]:
         """Yield the score; of a criterion whose options have no values, the share of each option."""
+        labels = self.judge.labels
         if None not in self.judge.values:
             yield self
             return
-        for option in self.judge.labels:
-            yield replace(self, option=option, human=self._shares(self.selected, option))
-
-    def _shares(self, selected: Sequence[str | None], option: str) -> FloatArray:
-        labels = self.judge.labels
-        return np.array([np.nan if each not in labels else each == option for each in selected], dtype=float)
+        for option in labels:
+            shares: dict[str | None, float] = {label: float(label == option) for label in labels}
+            rows = [replace(row, score=shares.get(row.selected)) for row in self.judge.rows]
+            judge = replace(self.judge, rows=rows, bounds=(0.0, 1.0), values=tuple(shares.values()))
+            human = np.array([shares.get(each, np.nan) for each in self.selected])
+            yield replace(self, option=option, judge=judge, human=human)
 
     def only(self, rows: BoolArray) -> Self:
         """Return some of the rows."""
@@ -142,13 +143,6 @@ class Paired:
         return np.array([row.instance for row in self.judge.rows], dtype=np.int64)
 
     @cached_property
-    def judged(self) -> FloatArray:
-        """The judge's scores of the n rows; NaN where a row is unscored."""
-        if self.option is None:
-            return self.judge.scores
-        return self._shares([row.selected for row in self.judge.rows], self.option)
-
-    @cached_property
     def labelled(self) -> BoolArray:
         """Whether people gave a score, of the n rows."""
         return ~np.isnan(self.human)
@@ -171,14 +165,9 @@ class Paired:
         return np.where([row.na for row in self.judge.rows], len(labels), self.judge.places) if labels else None
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the greatest score."""
-        return self.judge.bounds if self.option is None else (0.0, 1.0)
-
-    @property
     def support(self) -> tuple[float, ...] | None:
         """The scores that one label can give; None if they are any numbers within the bounds."""
-        values = {value for value in self.judge.values if value is not None} if self.option is None else {0.0, 1.0}
+        values = {value for value in self.judge.values if value is not None}
         return tuple(sorted(values)) if values and {*self.human[self.labelled].tolist()} <= values else None
 
 
