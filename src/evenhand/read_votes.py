@@ -43,8 +43,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
-from evenhand.modes.contest import TIE, check_reduction, is_graded
-from evenhand.modes.winrates import WinrateAnalysis
+from evenhand.modes.winrates import TIE, WinrateAnalysis, check_reduction, is_graded
 from evenhand.options import ChecklistArguments, RecordedOptions, RunOptions, VoteFields, WinratesArguments
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.results import Results

@@ -19,7 +19,7 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.judge_reliability.one_judge import (
+from evenhand.judge_reliability.reliability import (
     CriterionReliability,
     JudgesAgreement,
     criterion_tables,

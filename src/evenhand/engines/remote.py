@@ -74,7 +74,6 @@ def _variable(name: object, info: ValidationInfo) -> object:
 VariableName = Annotated[str | None, BeforeValidator(_variable)]
 """The name of an environment variable, which holds a key."""
 StructuredOutput = Literal["auto"] | bool
-ABOVE_0: Final = "a number above 0"
 
 
 class RemoteEngine(Engine):

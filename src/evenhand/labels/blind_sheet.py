@@ -36,7 +36,7 @@ from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
@@ -247,7 +247,7 @@ def table(sheet: BlindSheet) -> str:
             meanings = [f"{each.label}: {each.description}" for each in criterion.options if each.description]
             asked = "\n".join([criterion.description, *meanings])
             texts = (context, *card.responses.values(), criterion.name, asked, " | ".join(labels))
-            safe = [f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text for text in texts]
+            safe = [f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text for text in map(visible, texts)]
             lines.writerow([question.id, sheet.draw.id, question.card, *safe, "", ""])
     return written.getvalue()
 
@@ -256,9 +256,9 @@ def page(sheet: BlindSheet) -> str:
     """Return one page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
     criteria = [
         {
-            "name": criterion.name,
-            "question": criterion.description,
-            "options": [[each.label, each.description] for each in criterion.options],
+            "name": visible(criterion.name),
+            "question": visible(criterion.description),
+            "options": [[each.label, visible(each.description)] for each in criterion.options],
             "cannot_tell": offers_cannot_tell(criterion),
         }
         for criterion in sheet.draw.criteria
@@ -439,22 +439,13 @@ def _as_read(criterion: Criterion, *, compares: bool, swapped: bool) -> tuple[Cr
 
     People know two responses by their places, and the labels of a comparison name systems, or a tie.
     """
-    options, meant = criterion.options, criterion.labels
-    if compares:
-        described = ("Response A is better.", "Neither is better.", "Response B is better.")
-        shown = zip(("A", "Equal", "B"), (1.0, 0.5, 0.0), described, strict=True)
-        options = tuple(Option(label=label, value=value, description=text) for label, value, text in shown)
-        meant = meant[::-1] if swapped else meant
-    read = Criterion(
-        name=visible(criterion.name),
-        description=visible(criterion.description),
-        options=tuple(
-            Option(label=visible(each.label), value=each.value, description=visible(each.description), na=each.na)
-            for each in options
-        ),
-        scale="pairwise" if compares else criterion.scale,
-    )
-    return read, dict(zip(read.labels, meant, strict=True))
+    if not compares:
+        return criterion, {label: label for label in criterion.labels}
+    described = ("Response A is better.", "Neither is better.", "Response B is better.")
+    shown = zip(("A", "Equal", "B"), (1.0, 0.5, 0.0), described, strict=True)
+    options = tuple(Option(label=label, value=value, description=text) for label, value, text in shown)
+    read = Criterion(name=criterion.name, description=criterion.description, options=options, scale="pairwise")
+    return read, dict(zip(read.labels, criterion.labels[::-1] if swapped else criterion.labels, strict=True))
 
 
 def drawn_rows(strata: Sequence[Hashable], n: int, order: Iterable[int]) -> tuple[list[int], FloatArray]:

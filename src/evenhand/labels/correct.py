@@ -67,7 +67,7 @@ def correction(pair: Paired, design: Design, level: Level) -> Correction:
         return found
 
     def crossing(part: str) -> float:
-        low, high = pair.bounds
+        low, high = pair.judge.bounds
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             shifted = _mean([pair], design, level, middle).corrected
@@ -100,8 +100,8 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
     def columns(arrays: Iterable[FloatArray | IntArray]) -> FloatArray:
         return np.column_stack([array[place] for array, place in zip(arrays, places, strict=True)])
 
-    judged, human = columns(pair.judged for pair in pairs), columns(pair.human for pair in pairs)
-    (low, high), support = one.bounds, one.support if len({pair.support for pair in pairs}) == 1 else None
+    judged, human = columns(pair.judge.scores for pair in pairs), columns(pair.people.scores for pair in pairs)
+    (low, high), support = one.judge.bounds, one.support if len({pair.support for pair in pairs}) == 1 else None
     if shift is not None:
         judged, human = judged - shift, np.where(one.not_applicable[:, None], 0.0, human - shift)
         low, high = min(low - shift, 0.0), max(high - shift, 0.0)
@@ -425,7 +425,7 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
         (one, other)
         for what in dict.fromkeys(pair.what for pair in pairs)
         for one, other in combinations([pair for pair in pairs if pair.what == what], 2)
-        if (one.bounds, one.judge.labels) == (other.bounds, other.judge.labels)
+        if (one.judge.bounds, one.judge.labels) == (other.judge.bounds, other.judge.labels)
         and len(_shared_rows(one, other)[0])
         and not (one.not_applicable.any() or other.not_applicable.any())
     ]
@@ -454,14 +454,8 @@ def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -
             "The score is over the rows to which the criterion applies, as people see it, and no difference is given; "
             f"they say that it does not apply to labelled rows of: {'; '.join(not_applied)}."
         )
-    return notes + _doubts(pairs, seed) if design == "random" else notes
-
-
-def _doubts(pairs: Sequence[Paired], seed: int) -> list[str]:
-    """Doubt labelled rows that are unlikely to be a random draw."""
-    notes = []
-    for pair in pairs:
-        if pair.strata is None or pair.option is not None or not pair.labelled.any():
+    for pair in pairs if design == "random" else ():
+        if pair.strata is None or pair.option is not None or not pair.num_labelled:
             continue
         p_value = draw_p_value(pair.strata, pair.labelled, seed=seed)
         if p_value < UNLIKELY:
@@ -620,9 +614,9 @@ def _differences_in_groups(
             ours, theirs = _shared_rows(one, other)
             if one.what == other.what and len(ours):
                 (difference,) = paired_differences(
-                    np.column_stack([one.judged[ours], other.judged[theirs]]),
+                    np.column_stack([one.judge.scores[ours], other.judge.scores[theirs]]),
                     level=over.over([one.judge.clusters[place] for place in ours]),
-                    bounds=one.bounds,
+                    bounds=one.judge.bounds,
                     systems=(one.judge.system, other.judge.system),
                     score=_criterion(one),
                 )

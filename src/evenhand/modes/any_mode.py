@@ -16,9 +16,8 @@ from typing import Any, ClassVar, Final, TypeVar, Unpack
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.modes.best_of import BestOfMode
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
-from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.choices import BestOfMode, GradeAnalysis, GradeMode
 from evenhand.modes.judgements import DirectMode, JudgementAnalysis, RubricMode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_name
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis

@@ -443,7 +443,7 @@ class UnscoredCounts:
             votes=int(votes.asked.sum()),
             unscored_votes=int(unscored.sum()),
             rows=len(np.unique(np.asarray(rows)[votes.question[unscored]])),
-            verdicts=votes.n,
+            verdicts=len(votes.sizes),
             unscored_verdicts=int((votes.per_question(votes.answered) == 0).sum()),
             reasons=MappingProxyType({name: n for name, n in sorted(zip(REASONS, counts, strict=True)) if n}),
         )

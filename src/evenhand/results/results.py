@@ -812,17 +812,17 @@ class Results(PrintedTables):
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
         check_left_out(leave_out)
-        header = {**({"first": first} if first else {}), "parameters": self.parameters}
-        header |= self.header
+        kind, rows = self.analyse.kind, len(self.stored)
+        header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
+        if first:
+            header["first"] = first
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (
-            cell.without(leave_out)._replace(about={**cell.about, "instance": cell.about["instance"] + first})
+            cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
             for cell in self.named_cells(verdicts=True)
         )
-        schema = self.stored.schema()
-        rows = None if schema is None else len(self.stored)
-        write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
+        write(path, header, cells, self.stored.schema(), leave_out)
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:
