@@ -313,11 +313,12 @@ def test_catalog_list_show_and_check(tmp_path, capsys):
     done, _, rest = capsys.readouterr().out.partition(" of ")
     assert int(done) == int(rest.split()[0]) >= 80
     entry = tmp_path / "own.json"
-    entry.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
+    entry.write_text(json.dumps({"__type__": "criteria", "name": "x"}), encoding="utf-8")
     assert main(["catalog", "check", str(entry)]) == 1
     captured = capsys.readouterr()
     assert captured.out == "0 of 1 entry is sound\n"
-    assert captured.err == f"evenhand: {entry}: has no __description__\n"
+    assert captured.err.startswith(f"evenhand: {entry}: ")
+    assert "description" in captured.err
 
 
 def test_a_setting_that_unitxt_refuses_is_one_message():

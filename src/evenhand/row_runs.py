@@ -384,6 +384,7 @@ def example_pools(
     options: AssessmentOptions,
     data: ResponseRows | None = None,
     gold_fields: Mapping[str, str] = MappingProxyType({}),
+    context_fields: Mapping[str, str] | None = None,
 ) -> dict[str, ExamplePool]:
     """Return criterion name -> its labelled cases; empty without examples.
 
@@ -392,6 +393,7 @@ def example_pools(
         options: With the rows of the examples.
         data: The rows that are judged, whose columns examples have too.
         gold_fields: Criterion name -> column with labels.
+        context_fields: The context that cases are shown with, where there are no data.
 
     Raises:
         InvalidInputError: If the rows cannot be used.
@@ -400,15 +402,16 @@ def example_pools(
     if not options.examples:
         return {}
     labels = {**gold_fields, **(options.label_fields or {})}
-    systems = () if data is None else data.systems
-    responses = tuple(system for system in systems if any(system in row for row in options.examples))
+    columns = {column for row in options.examples for column in row}
+    responses = () if data is None else tuple(system for system in data.systems if system in columns)
     return {
         criterion.name: example_pool(
             options.examples,
             criterion,
             labels.get(criterion.name, criterion.name),
-            responses=responses or ("response",),
-            context=None if data is None else data.context_fields,
+            responses=responses
+            or (str(criterion.prediction_field) if criterion.prediction_field in columns else "response",),
+            context=context_fields if data is None else data.context_fields,
             reference=None if data is None else data.reference_field,
             as_index=options.as_index,
             number=options.num_examples,

@@ -23,10 +23,11 @@ from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.cells import NO_VERDICT, is_abstention
 from evenhand.data.plain import number_of
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.numbers import (
     MISSING,
     Missing,
+    by_reason,
     format_count,
     format_interval,
     format_level,
@@ -407,11 +408,8 @@ def pairs_of_raters_table(
             notes_on_alpha.append(f"{of}: undefined: {alpha.reason}.")
         else:
             notes_on_alpha.append(f"{of} ({panel.metric}, {panel.num_instances} instances): {format_interval(alpha)}.")
-    reasons: dict[str, list[str]] = {}
-    for pair in pairs:
-        if isinstance(pair.cohen_kappa, Missing):
-            reasons.setdefault(pair.cohen_kappa.reason, []).append(f"{pair.first} – {pair.second}")
-    undefined = [f"No kappa for {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    kappas = by_reason((f"{pair.first} – {pair.second}", pair.cohen_kappa) for pair in pairs)
+    undefined = [f"No kappa for {names}: {reason}." for reason, names in kappas.items()]
     return measures_table(
         title, ("raters", "kind"), rows, columns, (*notes_on_alpha, *undefined, *notes), kind="raters"
     )
@@ -552,18 +550,15 @@ def measured_table(
         errors: Show standard errors too.
     """
     rows: list[tuple[str, ...]] = []
-    reasons: dict[str, list[str]] = {}
+    named: list[tuple[str, object]] = []
     for line, result in lines:
-        found, cell = measure_at(result, line.path), line.cell(result)
-        if cell is None:
-            continue
-        if isinstance(found, Missing):
-            reasons.setdefault(found.reason, []).append(line.name)
-        error = format_number(getattr(found, "standard_error", None), digits=3)
-        rows.append((line.name, cell, error) if errors else (line.name, cell))
+        if (cell := line.cell(result)) is not None:
+            named.append((line.name, measure_at(result, line.path)))
+            error = format_number(getattr(named[-1][1], "standard_error", None), digits=3)
+            rows.append((line.name, cell, error) if errors else (line.name, cell))
     limits = format_level(level)
     headers = ("measure", f"estimate [{limits}]", "standard error") if errors else ("measure", f"value [{limits}]")
-    undefined = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    undefined = [f"{names}: {reason}." for reason, names in by_reason(named).items()]
     return TextTable(title, headers, tuple(rows), (*notes, *undefined), kind)
 
 
@@ -697,34 +692,35 @@ class GoldComparison(Comparison, PrintedTables):
         return f"<GoldComparison of {self.num_compared} rows>\n{self}"
 
 
-def compare_with_gold(
-    asked: Sequence[Asked],
-    scale: Scale,
+def against_gold(
+    results: Results,
+    system: str | None = None,
+    criterion: str | None = None,
     *,
-    title: str,
-    level: Level,
     gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
     groups: Sequence[Hashable] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
+    resamples: int | None = None,
 ) -> GoldComparison:
-    """Compare verdicts with gold labels, or scores with gold numbers.
+    """Compare the judges with people: accuracy, precision, recall, F1, kappas, correlations, order of pairs.
+
+    The labels of a checklist are the answers to its items, those on one response belonging together; its numbers
+    are compared with the primary score. The labels of winrates are which of two systems is better, or tie; the
+    score is 1 if the first is.
 
     Args:
-        asked: The questions, with gold labels if there are any.
-        scale: The scale of the options.
-        title: The title of the table.
-        level: The level of the intervals, with their method; clusters are those of the rows.
-        gold: Numbers in place of the labels, one for each row of the data (None or NaN where there is none), or for
-            each system. They need not be values of options; correlations take any unit.
-        groups: A label for each row of the data, such as its prompt; without it rows of one instance are a group,
-            where some instance has several.
-        resamples: Draws for the intervals of kappas and balanced accuracy.
-        seed: The seed of the draws.
+        results: The result.
+        system: Whose responses or contests; those of all systems by default.
+        criterion: Which; needed if there are several.
+        gold: Numbers that people gave in place of labels: one for each row of the data, None if there is none; or
+            system -> such numbers.
+        groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
+            instance are a group, if some instance has several.
+        resamples: Draws for the intervals of kappas and balanced accuracy; by default those of the result, or 1000.
 
     Raises:
-        InvalidInputError: Gold or groups that do not fit the rows of the data, or gold that is not a number.
+        InvalidInputError: If there is no such system or criterion, or the gold does not fit.
     """
+    asked, scale, title = _labelled_questions(results, system, criterion, numbers=gold is not None)
     values = (*scale.values, None)
     right = [values[-1 if each.label is None else each.label] for each in asked]
     if gold is not None:
@@ -736,8 +732,9 @@ def compare_with_gold(
     ]
     rows = [each for each, _ in kept]
     chosen = [row.selected if gold is None else row.score for row in rows]
-    over = IntervalLevel.of(level).over([row.together for row in rows])
-    drawn = Drawing(level=over, resamples=resamples, seed=seed)
+    over = results.analysis.level_over([]).over([row.together for row in rows])
+    draws = resamples or results.parameters.get("resamples", 1000)
+    drawn = Drawing(level=over, resamples=draws, seed=results.parameters["seed"])
     truth, judged = as_array(number for _, number in kept), as_array(row.score for row in rows)
     instances = [row.instance for row in rows]
     grouped: list[Hashable] | None = None
@@ -748,7 +745,7 @@ def compare_with_gold(
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
-        title=title,
+        title=f"{title} against gold",
         num_clusters=len({row.together for row, choice in zip(rows, chosen, strict=True) if choice is not None}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
         within_groups=NOT_GROUPED
@@ -757,7 +754,7 @@ def compare_with_gold(
         errors=Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")
         if outside
         else defined(lambda: value_errors(truth, judged, level=over, bounds=scale.bounds)),
-        parameters={"level": float(level), "resamples": resamples, "seed": seed},
+        parameters={**drawn, "level": over.level},
         **(_of_labels(rows, scale, **drawn) if gold is None else _without_labels(chosen)),
     )
 
@@ -1078,22 +1075,16 @@ def agreement_of_judges(
     return JudgesAgreement(criterion.name, all_pairs(preferred, {}, by_side, **drawing), everyone)
 
 
-def labelled_questions(
+def _labelled_questions(
     results: Results, system: str | None, criterion: str | None, *, numbers: bool
 ) -> tuple[list[Asked], Scale, str]:
     """Return what judges and people say of each response or contest, the scale, and a title.
 
     The answers to all items of a checklist are on one scale; numbers are compared with its primary score.
-
-    Args:
-        results: The result.
-        system: Whose responses or contests; None for all.
-        criterion: The criterion; None if there is one.
-        numbers: People gave numbers in place of labels.
-
-    Raises:
-        InvalidInputError: No such criterion, or a result without questions that people can answer.
     """
+    known = getattr(results, "systems", ())
+    if system is not None and system not in known:
+        raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, known)}")
     scored = results.outcomes()  # refuses results that people could not have given
     found = questions_of(results, VoteRules())
     names, checks = [each.criterion.name for each in found], results.kind == "checklist"
@@ -1102,15 +1093,19 @@ def labelled_questions(
     if not checks and criterion not in ({None, *names} if len(names) == 1 else names):
         raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
     if checks:
-        scale = Scale.of(yes_no_criterion("answers", "", na=True))
-        asked = [each for own in found for each in own.asked]
+        scale, names = Scale.of(yes_no_criterion("answers", "", na=True)), []
         values = (*scale.values, None)
-        asked = [replace(each, score=values[-1 if each.selected is None else each.selected]) for each in asked]
+        asked = [
+            replace(each, score=values[-1 if each.selected is None else each.selected])
+            for own in found
+            for each in own.asked
+        ]
         if numbers:
-            rows = [(each.system, row) for each in scored for row in each.rows if each.part_of is None]
             asked = [
-                Asked(row.instance, NO_VERDICT, systems=(own,), cluster=row.cluster, score=row.score)
-                for own, row in rows
+                Asked(row.instance, NO_VERDICT, systems=(each.system,), cluster=row.cluster, score=row.score)
+                for each in scored
+                for row in each.rows
+                if each.part_of is None
             ]
     else:
         (own,) = (each for each in found if criterion in {None, each.criterion.name})
@@ -1118,7 +1113,7 @@ def labelled_questions(
     asked = [each for each in asked if system in {None, *each.systems}]
     systems = dict.fromkeys(name for each in asked for name in each.systems)
     judges = results.parameters.get("judges") or results.parameters["votes"]
-    return asked, scale, f"{', '.join((*systems, *([] if checks else names)))}: {', '.join(judges)}"
+    return asked, scale, f"{', '.join((*systems, *names))}: {', '.join(judges)}"
 
 
 def _share(

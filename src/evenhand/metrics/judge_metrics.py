@@ -20,13 +20,13 @@ from evenhand.data.cells import (
     set_aside,
     weights_by_judge,
 )
-from evenhand.data.fields import check_label_columns, clustered_level, read_clusters, warn_of_left_out_context
+from evenhand.data.fields import clustered_level, read_clusters, warn_of_left_out_context
 from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.judge_reliability.reliability import Comparison, recorded_verdict, summarize_votes
-from evenhand.judging.examples import ExamplePool, example_pool
+from evenhand.judging.examples import ExamplePool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     NO_INSTANCES,
@@ -65,6 +65,7 @@ from evenhand.modes.winrates import (
 from evenhand.numbers import Missing
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
+from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
@@ -224,22 +225,7 @@ class AssessingJudge(JudgeMetric):
         rows: object = self.examples
         if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
-        check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
-        pools = {}
-        for criterion in criteria:
-            field = criterion.prediction_field
-            named = field is not None and any(field in row for row in self.examples or ())
-            pools[criterion.name] = example_pool(
-                self.examples or [],
-                criterion,
-                (self.label_fields or {}).get(criterion.name, criterion.name),
-                responses=(str(field) if named else "response",),
-                context=context_mapping(self.context_fields) or None,
-                as_index=self.as_index,
-                number=self.num_examples,
-                seed=self.seed,
-            )
-        return pools
+        return example_pools(criteria, self.options, context_fields=context_mapping(self.context_fields) or None)
 
     def panel_scores(
         self, judged: Sequence[JudgedInstance], name: str, criterion: Criterion, verdicts: Sequence[Verdict]
