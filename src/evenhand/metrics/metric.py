@@ -733,7 +733,7 @@ class JudgeMetric(RunFields):
             ]
         )
         if labels is not None:
-            check_labels(labels, self._run(planned), mode, subjects, gold, seed=self.seed)
+            check_labels(labels, self._run(planned), mode, subjects, gold)
         cast_votes = mode.ask(subjects, panel)
         judged = [
             replace(each, result=mode.result(each.about, votes))
@@ -763,9 +763,7 @@ class JudgeMetric(RunFields):
                 (cell for each in intermediates for cell in each.cells()),
                 [each.gold for each in intermediates],
             )
-            corrected = corrected_scores(
-                labels, run, cells, gold, main, seed=self.seed, with_intervals=self.return_confidence_interval
-            )
+            corrected = corrected_scores(labels, run, cells, gold, main, with_intervals=self.return_confidence_interval)
         return {
             f"{main}_run": run,
             **corrected,
@@ -860,8 +858,6 @@ def check_labels(
     mode: Mode[Any],
     subjects: Sequence[Subject],
     gold: Sequence[Gold],
-    *,
-    seed: int,
 ) -> None:
     """Check, before the first call, that the scores can be corrected: with judges that all abstain.
 
@@ -871,7 +867,6 @@ def check_labels(
         mode: The way of judging.
         subjects: What is judged.
         gold: The labels of each subject.
-        seed: Of draws.
 
     Raises:
         InvalidInputError: Labels that fit no question, or too few of them, or scores that people cannot give.
@@ -886,7 +881,7 @@ def check_labels(
         votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in mode.questions(about)]
         for named, given in mode.cells(about, mode.result(about, votes), 0):
             cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(given)))
-    _correct(results_of_run(run, cells), gold, options, seed)
+    _correct(results_of_run(run, cells), gold, options)
 
 
 def corrected_scores(
@@ -896,7 +891,6 @@ def corrected_scores(
     gold: Sequence[Gold],
     main: str,
     *,
-    seed: int,
     with_intervals: bool,
 ) -> dict[str, Any]:
     """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason.
@@ -907,12 +901,11 @@ def corrected_scores(
         cells: The votes.
         gold: The labels of each instance.
         main: The name of the main score.
-        seed: Of draws.
         with_intervals: Give the limits of intervals too.
     """
     results = results_of_run(run, cells)
     try:
-        found = _correct(results, gold, options, seed)
+        found = _correct(results, gold, options)
     except InvalidInputError as error:  # of a group of instances, which may have no labels; all were checked before
         logger.warning("%s_corrected is missing: %s", main, error)
         return {f"{main}_corrected": float("nan"), f"{main}_corrected_notes": [str(error)]}
@@ -926,7 +919,7 @@ def corrected_scores(
     return entries
 
 
-def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed: int) -> CorrectedScores:
+def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions) -> CorrectedScores:
     """Correct by the labels of each instance that is still there."""
     asked: dict[int, list[QuestionName]] = {}
     for cell in results.cells():
@@ -935,7 +928,7 @@ def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed:
     rows = [
         label for row in gold if row and row["instance"] in asked for label in _labels(row, asked, results.labelled_by)
     ]
-    return correct(results, rows, design=options.gold_design, seed=seed, label_field="label")
+    return correct(results, rows, design=options.gold_design)
 
 
 def _labels(
