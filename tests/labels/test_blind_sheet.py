@@ -106,7 +106,7 @@ def human(results: Any, labels: SheetLabels) -> dict[tuple[str, str], dict[int, 
     return {
         (each.judge.system, each.judge.criterion): {
             row.instance: float(score)
-            for row, score in zip(each.judge.rows, each.human, strict=True)
+            for row, score in zip(each.judge.rows, each.people.scores, strict=True)
             if not math.isnan(score)
         }
         for each in paired(results, labels)
@@ -261,7 +261,7 @@ def test_several_people_and_how_far_they_agree(judged, tmp_path):
     assert f"{(0.75 - chance) / (1 - chance):.2f} [" in text  # Cohen's kappa
     assert "Krippendorff's alpha of the 2 humans" in text
     divided = paired(judged.filter(criterion="good"), found)
-    assert sum(int((each.human == 0.5).sum()) for each in divided) == 15
+    assert sum(int((each.people.scores == 0.5).sum()) for each in divided) == 15
     found.save(tmp_path / "gold.jsonl")
     again = read_gold(judged, tmp_path / "gold.jsonl")
     assert (again.entries, again.design) == (found.entries, "random")

@@ -100,7 +100,7 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
     def columns(arrays: Iterable[FloatArray | IntArray]) -> FloatArray:
         return np.column_stack([array[place] for array, place in zip(arrays, places, strict=True)])
 
-    judged, human = columns(pair.judge.scores for pair in pairs), columns(pair.human for pair in pairs)
+    judged, human = columns(pair.judge.scores for pair in pairs), columns(pair.people.scores for pair in pairs)
     (low, high), support = one.judge.bounds, one.support if len({pair.support for pair in pairs}) == 1 else None
     if shift is not None:
         judged, human = judged - shift, np.where(one.not_applicable[:, None], 0.0, human - shift)
