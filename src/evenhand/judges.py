@@ -22,13 +22,12 @@ from evenhand.engines.calls import check_classified
 from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
 from evenhand.judging.grid import checked_weights, sheets_of
-from evenhand.judging.loop import OpenPanel
-from evenhand.judging.run import as_asked, opened_journal, warn_of_alike_draws, warn_of_missing_logprobs
+from evenhand.judging.loop import OpenPanel, opened_journal
+from evenhand.judging.run import as_asked, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
-from evenhand.modes.contest import TIE, Contest
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.winrates import WinratesMode
+from evenhand.modes.winrates import TIE, Contest, WinratesMode
 from evenhand.options import (
     GUIDELINES,
     AssessmentOptions,

@@ -8,6 +8,7 @@ where there is room for it; a limit that the data leave open is ∞.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -30,6 +31,19 @@ class Missing:
 
     def __str__(self) -> str:
         return f"{MISSING} ({self.reason})"
+
+
+def by_reason(named: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the reason of each missing value -> the names of the values that are missing for it.
+
+    >>> by_reason([("a", Missing("no votes")), ("b", 1.0), ("c", Missing("no votes"))])
+    {'no votes': 'a, c'}
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in named:
+        if isinstance(value, Missing):
+            found.setdefault(value.reason, []).append(name)
+    return {reason: ", ".join(names) for reason, names in found.items()}
 
 
 _NOISE = 1e-12
@@ -73,17 +87,7 @@ def format_number(value: float | Missing | None, *, digits: int = 2, signed: boo
     """
     if value is None or isinstance(value, Missing) or math.isnan(value):
         return MISSING
-    sign = "+" if signed else ""
-    if math.isinf(value):
-        return f"{value:{sign}f}".replace("inf", "∞")
-    landmark = next((mark for mark in (0.0, 1.0, -1.0) if abs(value - mark) < _NOISE), None)
-    if landmark is not None:
-        return f"{landmark:{sign if landmark else ''}z.{digits}f}"
-    for places in range(digits, max(digits, _PLACES) + 1):
-        text = f"{value:{sign}z,.{places}f}"
-        if float(text.replace(",", "")) not in {0.0, 1.0, -1.0}:
-            return text
-    return _beyond(value, 1.0, max(digits, _PLACES), sign)
+    return _written(value, (0.0, 1.0, -1.0), digits, max(digits, _PLACES), "+" if signed else "")
 
 
 def format_percent(share: float | Missing | None) -> str:
@@ -94,8 +98,9 @@ def format_percent(share: float | Missing | None) -> str:
     >>> format_percent(1 - 1e-6), format_percent(1e-6), format_percent(float("nan")), format_percent(-0.001)
     ('>99.99 %', '<0.01 %', '–', '-0.1 %')
     """
-    digits = _percentage(share)
-    return digits if digits == MISSING else f"{digits} %"
+    if share is None or isinstance(share, Missing) or math.isnan(share):
+        return MISSING
+    return f"{_written(100 * share, (0.0, 50.0, 100.0, -50.0, -100.0), 0, _PERCENT_PLACES)} %"
 
 
 def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
@@ -125,7 +130,8 @@ def format_share(interval: HasLimits | Missing | None) -> str:
     """
     if not interval or math.isnan(interval.estimate):
         return MISSING
-    return f"{format_percent(interval.estimate)} [{_percentage(interval.low)}, {_percentage(interval.high)}]"
+    low, high = (format_percent(limit).removesuffix(" %") for limit in (interval.low, interval.high))
+    return f"{format_percent(interval.estimate)} [{low}, {high}]"
 
 
 def format_apart(value: float, other: float) -> str:
@@ -307,29 +313,21 @@ def format_cost(cost: float | None) -> str:
     return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
 
 
-def _percentage(share: float | Missing | None) -> str:
-    """Return the percentage without its sign, with digits where a whole one would be 0, 50 or 100 by rounding."""
-    if share is None or isinstance(share, Missing) or math.isnan(share):
-        return MISSING
-    if math.isinf(share):
-        return f"{share:f}".replace("inf", "∞")
-    marks = (0.0, 0.5, 1.0, -0.5, -1.0)
-    mark = next((mark for mark in marks if abs(share - mark) < _NOISE), None)
+def _written(value: float, marks: tuple[float, ...], digits: int, most: int, sign: str = "") -> str:
+    """Return a number with as many digits as it takes not to read as one of the marks, unless it is one."""
+    if math.isinf(value):
+        return f"{value:{sign}f}".replace("inf", "∞")
+    one = max(marks)
+    mark = next((mark for mark in marks if abs(value - mark) < _NOISE * one), None)
     if mark is not None:
-        return f"{100 * mark:.0f}"
-    for places in range(_PERCENT_PLACES + 1):
-        text = f"{100 * share:z.{places}f}"
-        if float(text) / 100 not in marks:
+        return f"{mark:{sign if mark else ''}z.{digits}f}"
+    for places in range(digits, most + 1):
+        text = f"{value:{sign}z,.{places}f}"
+        if float(text.replace(",", "")) not in marks:
             return text
-    return _beyond(100 * share, 100.0, _PERCENT_PLACES, "")
-
-
-def _beyond(value: float, one: float, places: int, sign: str) -> str:
-    """Return a number within rounding of 0, one or -one as the side on which it lies."""
-    step = 10.0**-places
+    step = 10.0**-most
     nearest = next((mark for mark in (0.0, one, -one) if abs(value - mark) < step), None)
     if nearest is None:  # next to a half
-        return f"{value:{sign}z.{places}f}"
-    above = value > nearest
-    limit = nearest + step if above else nearest - step
-    return f"{'<' if above else '>'}{limit:{sign}z.{places}f}"
+        return f"{value:{sign}z.{most}f}"
+    limit = nearest + step if value > nearest else nearest - step
+    return f"{'<' if value > nearest else '>'}{limit:{sign}z.{most}f}"

@@ -148,7 +148,6 @@ FlowName = Literal["two_step", "one_step", "verdict_only"]
 ScoringName = Literal["selected", "expected"]
 Aggregation = str | Mapping[str, str] | None
 IntervalMethod = Literal["auto", "exact", "t", "bootstrap", "anytime"]
-INTERVALS: tuple[str, ...] = get_args(IntervalMethod)
 NEEDS_ALL_DRAWS = (
     "every further draw changes a mean over draws, and draws left out because of what the others said bias it"
 )

@@ -73,20 +73,11 @@ def assert_judged(judged: Any, /, *conditions: str, at_least: float | None = Non
 
 
 def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> Iterator[str]:
-    """Yield the verdicts with the lowest scores, or the highest where all conditions are upper limits."""
+    """Yield the unscored verdicts where a condition is about these, else those with the lowest scores."""
     from evenhand.numbers import format_number  # noqa: PLC0415 - as above
-    from evenhand.report.gates import Condition  # noqa: PLC0415 - as above
 
-    criteria, systems = {each.measure.partition(".")[0] for each in failed}, {of for each in failed for of in each.of}
-    found = results.verdict_list().filter(
-        lambda view: not view.verdict.na and (not systems or bool(systems & {*view.systems}))
-    )
-    found = found.filter(lambda view: view.criterion in criteria) or found
-    if any("unscored" in each.measure for each in failed):
-        found = found.filter(lambda view: any(each.vote.unscored for each in view.votes))
-    else:
-        highest = all(Condition.parse(each.condition).sign.startswith("<") for each in failed)
-        found = found.sort("score", ascending=not highest)
+    about_unscored = any("unscored" in each.measure for each in failed)
+    found = results.unscored() if about_unscored else results.sort("score", ascending=True)
     for view in found.head(WORST):
         score = f"no score ({view.unscored_reason})" if view.score is None else f"score {format_number(view.score)}"
         yield f"  {view.name}: {view.selected or 'nothing selected'}, {score}"

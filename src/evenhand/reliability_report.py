@@ -19,7 +19,7 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.judge_reliability.one_judge import (
+from evenhand.judge_reliability.reliability import (
     CriterionReliability,
     JudgesAgreement,
     criterion_tables,
@@ -37,8 +37,7 @@ from evenhand.options import (
     RunOptions,
     WinratesArguments,
 )
-from evenhand.raters import verdicts_of_votes
-from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
+from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, verdicts_of_votes, votes_given
 from evenhand.report.page import report_page
 from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable

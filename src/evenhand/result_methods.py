@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import GoldComparison, compare_with_gold
-from evenhand.judge_reliability.one_judge import labelled_questions
+from evenhand.judge_reliability.reliability import against_gold as compared_with_gold
 from evenhand.labels.blind_sheet import to_label as blind_sheet
 from evenhand.labels.correct import by_group
 from evenhand.labels.correct import correct as corrected_scores
@@ -46,52 +44,11 @@ class PageOptions(TypedDict, total=False):
 class ResultMethods(JudgedResults):
     """The result of judging a data set, with the functions of results that need labels, checks, pictures or pages."""
 
+    against_gold = compared_with_gold
     by = by_group
     correct = corrected_scores
     plot = drawn
     to_label = blind_sheet
-
-    def against_gold(
-        self,
-        system: str | None = None,
-        criterion: str | None = None,
-        *,
-        gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
-        groups: Sequence[Hashable] | None = None,
-        resamples: int | None = None,
-    ) -> GoldComparison:
-        """Compare the judges with people: accuracy, precision, recall, F1, kappas, correlations, order of pairs.
-
-        The labels of a checklist are the answers to its items, those on one response belonging together; its numbers
-        are compared with the primary score. The labels of winrates are which of two systems is better, or tie; the
-        score is 1 if the first is.
-
-        Args:
-            system: Whose responses or contests; those of all systems by default.
-            criterion: Which; needed if there are several.
-            gold: Numbers that people gave in place of labels: one for each row of the data, None if there is none; or
-                system -> such numbers.
-            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
-                instance are a group, if some instance has several.
-            resamples: Draws for the intervals of kappas and balanced accuracy; by default those of the result, or 1000.
-
-        Raises:
-            InvalidInputError: If there is no such system or criterion, or the gold does not fit.
-        """
-        known = getattr(self, "systems", ())
-        if system is not None and system not in known:
-            raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, known)}")
-        rows, scale, title = labelled_questions(self, system, criterion, numbers=gold is not None)
-        return compare_with_gold(
-            rows,
-            scale,
-            title=f"{title} against gold",
-            level=self.analysis.level_over([]),
-            gold=gold,
-            groups=groups,
-            resamples=resamples or self.parameters.get("resamples", 1000),
-            seed=self.parameters["seed"],
-        )
 
     def check(self, *conditions: str, gold: object = None, design: str | None = None) -> CheckReport:
         """Check what must hold, such as ``results.check("relevance.low >= 0.7", "unscored <= 2 %")``.

@@ -40,17 +40,18 @@ from evenhand.judging.examples import ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.any_mode import ANALYSES, find_mode
-from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction
-from evenhand.modes.grade_scores import (
+from evenhand.modes.choices import (
+    CHOICE_PROMPTS,
     GradeAnalysis,
     GradeMode,
+    choice_prompt,
+    warn_of_equal_candidates,
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.winrates import WinratesMode
+from evenhand.modes.winrates import WinratesMode, check_reduction
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
@@ -383,6 +384,7 @@ def example_pools(
     options: AssessmentOptions,
     data: ResponseRows | None = None,
     gold_fields: Mapping[str, str] = MappingProxyType({}),
+    context_fields: Mapping[str, str] | None = None,
 ) -> dict[str, ExamplePool]:
     """Return criterion name -> its labelled cases; empty without examples.
 
@@ -391,6 +393,7 @@ def example_pools(
         options: With the rows of the examples.
         data: The rows that are judged, whose columns examples have too.
         gold_fields: Criterion name -> column with labels.
+        context_fields: The context that cases are shown with, where there are no data.
 
     Raises:
         InvalidInputError: If the rows cannot be used.
@@ -399,15 +402,16 @@ def example_pools(
     if not options.examples:
         return {}
     labels = {**gold_fields, **(options.label_fields or {})}
-    systems = () if data is None else data.systems
-    responses = tuple(system for system in systems if any(system in row for row in options.examples))
+    columns = {column for row in options.examples for column in row}
+    responses = () if data is None else tuple(system for system in data.systems if system in columns)
     return {
         criterion.name: example_pool(
             options.examples,
             criterion,
             labels.get(criterion.name, criterion.name),
-            responses=responses or ("response",),
-            context=None if data is None else data.context_fields,
+            responses=responses
+            or (str(criterion.prediction_field) if criterion.prediction_field in columns else "response",),
+            context=context_fields if data is None else data.context_fields,
             reference=None if data is None else data.reference_field,
             as_index=options.as_index,
             number=options.num_examples,

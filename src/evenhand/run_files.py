@@ -182,8 +182,6 @@ class AskingJob(Job):
                 f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
                 "machines of the cluster share"
             )
-        if self.workers is not None and self.ray is None:
-            raise InvalidInputError(f"--workers is {self.workers!r}, which is for --ray: give that, or leave it out")
         return self
 
 
@@ -368,17 +366,15 @@ def text_or_file(place: str, given: str, folder: Path = Path()) -> str:
 
 
 def template(name: str) -> str:
-    """Return the text of a run file to start from; of ``list`` the names of all.
+    """Return the text of a run file to start from.
 
     Raises:
         InvalidInputError: If there is none of this name.
     """
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.yaml"))}
-    if name == "list":
-        return "\n".join(f"{each:<14}{text.splitlines()[0].removeprefix('# ')}" for each, text in found.items())
+    found = {path.stem: path for path in sorted(TEMPLATES.glob("*.yaml"))}
     if name not in found:
         raise InvalidInputError(f"--template is {name!r}. {did_you_mean(name, found)}")
-    return found[name].rstrip("\n")
+    return found[name].read_text(encoding="utf-8").rstrip("\n")
 
 
 def schema() -> str:

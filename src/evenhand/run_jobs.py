@@ -19,7 +19,7 @@ from evenhand.files import check_ending, check_out, written_whole
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
-from evenhand.raters import measure_agreement
+from evenhand.read_votes import measure_agreement
 from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
@@ -115,21 +115,17 @@ def check_outputs(job: Job) -> None:
         InvalidInputError: If it cannot.
     """
     read = [text for name in READ for text in _texts(getattr(job, name, None))]
-    out, report = check_out(job.out, read), check_out(job.report, read, "--report")
+    out = check_out(job.out, read)
+    report = check_out(job.report, [*read, *([] if out is None else [str(out)])], "--report")
     if report is not None:
         check_ending(report, (".html",))
-        if out is not None and out.resolve() == report.resolve():
-            raise InvalidInputError(f"--report is {str(job.report)!r}, the same file as --out: give another")
-    left_out = getattr(job, "leave_out", ())
-    if left_out and out is None:
-        raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
     if job.function == "reliability":
         if job.require or job.format:
             raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
         if out is not None:
             check_ending(out, REPORT_SUFFIXES)
     elif out is not None:
-        check_left_out(left_out)
+        check_left_out(getattr(job, "leave_out", ()))
         check_suffix(out)
 
 

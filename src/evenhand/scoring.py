@@ -216,7 +216,7 @@ def reply_measures(
         level: The level of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of(votes)
-    rows = np.arange(columns.n) if rows is None else rows
+    rows = np.arange(len(columns.sizes)) if rows is None else rows
     replies = cluster_sums(columns.replies(), rows)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     return {
@@ -248,7 +248,7 @@ def vote_measures(
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
     rows = np.arange(len(columns.score)) if rows is None else rows
-    several = columns.votes.per_question(np.ones(len(columns.votes.question))) > 1
+    several = columns.votes.sizes > 1
     table = np.stack(
         [
             1 - columns.position_consistent,

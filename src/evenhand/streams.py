@@ -37,7 +37,6 @@ from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
-from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
 from evenhand.results.made_by import LIMITS, write_run
 from evenhand.results.results import Results
@@ -402,8 +401,7 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
     failure: InvalidInputError | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
-        opened_journal(stream.judges, job.options) as journal,
-        open_panel(stream.judges, job.options, journal, many=True) as panel,
+        open_panel(stream.judges, job.options, many=True) as panel,
     ):
         panel.expect(expected)
 

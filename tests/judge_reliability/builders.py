@@ -2,7 +2,7 @@
 
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.judge_reliability.one_judge import Asked, criterion_reliability
+from evenhand.judge_reliability.reliability import Asked, criterion_reliability
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND
+from evenhand.judge_reliability.reliability import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
 
 CRITERION = comparison_criterion("better", "Which response is better?")

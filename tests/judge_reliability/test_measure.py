@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
+from evenhand.judge_reliability.reliability import FIRST, NEITHER, SECOND, Asked
 from evenhand.numbers import Missing
 from tests.judge_reliability.builders import BETTER, CITES, CLEAR, asked, comparison, report, vote_on
 

@@ -13,9 +13,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.data.plain import as_plain
-from evenhand.judge_reliability.against_people import summarize_votes
-from evenhand.judge_reliability.one_judge import agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report, panel_tables
+from evenhand.judge_reliability.reliability import agreement_of_judges, summarize_votes
 from evenhand.question import comparison_criterion
 from tests.aggregation.builders import criterion_of, orders, panel, vote
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.judge_reliability.one_judge import FIRST, SECOND, findings
+from evenhand.judge_reliability.reliability import FIRST, SECOND, findings
 from tests.judge_reliability.builders import comparison, report
 
 

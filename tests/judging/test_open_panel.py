@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import pytest
 
@@ -26,8 +26,7 @@ def in_blocks(threads, blocks, judges, *, journal=None, grid=ONCE, flow=None, **
     """The votes on each block, judged in threads."""
     with (
         ThreadPoolExecutor(threads) as pool,
-        nullcontext() if journal is None else Journal(journal) as kept,
-        open_panel(judges, run_options(**limits), kept, many=True) as panel,
+        open_panel(judges, run_options(**limits).model_copy(update={"journal": journal}), many=True) as panel,
     ):
         yield [pool.submit(run, block, panel, grid=grid, flow=flow) for block in blocks]
 

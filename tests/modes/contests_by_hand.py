@@ -1,7 +1,7 @@
 """Votes and contests by hand."""
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.modes.contest import Contest
+from evenhand.modes.winrates import Contest
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.aggregation.verdict import VoteRules, aggregate
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.numbers import Missing
@@ -25,24 +25,22 @@ def checklist_of(*questions, name="l", **fields):
 
 
 def result(checklist, *answers, metric="pass", reasks=0):
-    verdicts = [
-        aggregate(
-            [
-                Vote(
-                    judge_id="a",
-                    order=(0, 1, 2),
-                    selected_index=INDEX[answer],
-                    na=answer == "na",
-                    unscored_reason="empty" if answer is None else None,
-                    usage=Usage(calls=1),
-                    reasks=reasks,
-                )
-            ],
-            item.model_copy(update={"na": True}).as_criterion(),
-        )
-        for item, answer in zip(checklist.items, answers, strict=True)
+    votes = [
+        [
+            Vote(
+                judge_id="a",
+                order=(0, 1, 2),
+                selected_index=INDEX[answer],
+                na=answer == "na",
+                unscored_reason="empty" if answer is None else None,
+                usage=Usage(calls=1),
+                reasks=reasks,
+            )
+        ]
+        for answer in answers
     ]
-    return ChecklistResult.of(checklist, verdicts, metric, VoteRules())
+    items = tuple(item.model_copy(update={"na": True}) for item in checklist.items)
+    return ChecklistResult.of(checklist.model_copy(update={"items": items}), votes, metric, VoteRules())
 
 
 ABC = checklist_of(

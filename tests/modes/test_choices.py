@@ -1,7 +1,6 @@
 """Best-of-N questions: candidates, prompts that cannot ask for the best, and the option from elsewhere."""
 
-from evenhand.modes.best_of import choice_question
-from evenhand.modes.grade_scores import UNRELATED, with_unrelated
+from evenhand.modes.choices import UNRELATED, choice_question, with_unrelated
 from evenhand.modes.mode import Subject
 from evenhand.question import comparison_criterion
 

@@ -4,8 +4,7 @@ import pytest
 from scipy.stats import binomtest
 
 from evenhand.errors import InvalidInputError
-from evenhand.modes.contest import check_reduction, winrates
-from evenhand.modes.winrates import summarize_contests
+from evenhand.modes.winrates import check_reduction, summarize_contests, winrates
 from tests.modes.contests_by_hand import GRADED, contest
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.modes.grade_scores import grade, unrelated_effect
+from evenhand.modes.choices import grade, unrelated_effect
 from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
 

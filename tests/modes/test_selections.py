@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.modes.best_of import select, summarize_selections
+from evenhand.modes.choices import select, summarize_selections
 from evenhand.votes import Vote
 
 GIVEN, TURNED = (0, 1, 2), (2, 1, 0)

@@ -6,9 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evenhand.judging.grid import parse_design
-from evenhand.modes.contest import winrates
 from evenhand.modes.mode import Subject
-from evenhand.modes.winrates import WinratesMode
+from evenhand.modes.winrates import WinratesMode, winrates
 from evenhand.options import RunOptions
 from tests.modes.contests_by_hand import CHOICE
 from tests.support.judges import ScriptedJudge

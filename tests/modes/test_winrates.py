@@ -97,7 +97,10 @@ class TestLongData:
             (lambda rows: rows[3].update(model=None), "row 3 has None in 'model'"),
             (lambda rows: rows[3].update(prompt=" "), "row 3 has ' ' in 'prompt'"),
             (lambda rows: rows[3].pop("output"), "no field 'output', which response_fields names"),
-            (lambda rows: [row.update(model="a", prompt=str(n)) for n, row in enumerate(rows)], "two or more are compared"),
+            (
+                lambda rows: [row.update(model="a", prompt=str(n)) for n, row in enumerate(rows)],
+                "two or more are compared",
+            ),
         ],
     )
     def test_rows_that_contradict_one_another(self, change, message):

@@ -5,7 +5,7 @@ from functools import cache
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.free_engines import SimulatedEngine
-from evenhand.modes.best_of import BestOfMode
+from evenhand.modes.choices import BestOfMode
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)

@@ -8,8 +8,8 @@ import pytest
 import unitxt
 
 from evenhand.parsing import match_closest_option
-from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.loading import check_entry, load, load_checklist, load_comparison, load_criterion, load_rubric
+from evenhand.unitxt.bases import Artifact, fetch_artifact
+from evenhand.unitxt.loading import load, load_checklist, load_comparison, load_criterion, load_rubric
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"
 ENTRIES = sorted(ROOT.rglob("*.json"))
@@ -39,7 +39,10 @@ NEEDS_SETTINGS = {"engines.evenhand.litellm", "engines.evenhand.openai_compatibl
 
 @pytest.mark.parametrize("path", [path for path in ENTRIES if identifier(path) not in NEEDS_SETTINGS], ids=identifier)
 def test_entry_is_sound(path):
-    assert check_entry(path) is None
+    entry = json.loads(path.read_text(encoding="utf-8"))
+    assert entry["__description__"]
+    assert entry["__tags__"]
+    assert json.loads(Artifact.load(str(path)).to_json()) == entry
 
 
 def expect_understood(criterion):

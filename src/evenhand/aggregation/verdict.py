@@ -51,7 +51,7 @@ from pydantic import model_validator
 from evenhand.criteria import Criterion, Scale, fold_label
 from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.options import NEEDS_ALL_DRAWS, RuleOptions
-from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
 
@@ -1081,7 +1081,9 @@ class VoteRules(RuleOptions):
             )
 
     def aggregate(self, votes: Sequence[Vote], criterion: Criterion, *, weights: Weights = None) -> Verdict:
-        """Return the verdict; see :func:`aggregate`."""
+        """Return the verdict; see :func:`aggregate`. Without votes there is no response."""
+        if not votes:
+            return MISSING_RESPONSE
         return aggregate(
             votes,
             criterion,

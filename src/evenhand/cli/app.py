@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.help import DefaultFormatter
 
 from evenhand.cli import catalog_verb, journal_verb, label_verbs, output, result_verbs, verbs
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with heeding_termination():
             code = _carry_out(given)
     except CycloptsError as error:
-        output.complain(_sentence(error))
+        output.complain(error)
         code = EXIT_BAD_INPUT
     except EvenhandError as error:
         output.complain(error)
@@ -146,13 +146,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         output.end_complaints()
     return code
-
-
-def _sentence(error: CycloptsError) -> str:
-    """Return what cyclopts says, and of an option that is missing its name."""
-    if isinstance(error, MissingArgumentError) and error.argument is not None and error.keyword is None:
-        return f"{' '.join(error.command_chain or ())} needs {error.argument.name}, which is missing"
-    return str(error)
 
 
 def _carry_out(given: Sequence[str]) -> int:

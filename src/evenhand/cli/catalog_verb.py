@@ -69,15 +69,15 @@ def _entry(identifier: str) -> Path:
 def _fault(path: Path) -> str | None:
     """Return the fault of an entry, or of a criterion, rubric or checklist that a user wrote; None for no fault."""
     from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
-    from evenhand.unitxt.loading import check_entry, load  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.bases import Artifact, own_words  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
 
     data = read_document(path, f"the file {str(path)!r}")
+    is_entry = isinstance(data, dict) and any(field.startswith("__") for field in data)
     try:
-        if isinstance(data, dict) and any(field.startswith("__") for field in data):
-            return check_entry(path)
-        load(path)
-    except InvalidInputError as error:
-        return str(error)
+        Artifact.load(str(path)) if is_entry else load(path)
+    except Exception as error:  # noqa: BLE001 - unitxt raises many kinds
+        return own_words(error)
     return None
 
 

@@ -87,7 +87,7 @@ def run(
 
     Args:
         file: A run file (.yaml, .json), or a saved result.
-        template_name: Print a run file to start from: NAME, or list for their names.
+        template_name: Print a run file to start from.
         print_schema: Print the JSON schema of run files.
     """
     del file  # the app runs the verb that it names

@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
+from statistics import median_high
 from typing import Any, cast
 
 from evenhand.criteria import Checklist, Criterion
@@ -420,30 +421,20 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
     >>> repeated_column(pages), repeated_column([{**row, "doc_id": 7} for row in pages])
     ('doc_id', None)
     """
-    if len(rows) < FEWEST_ROWS:
-        return None
     found = {}
-    for column in rows[0]:
+    for column in rows[0] if len(rows) >= FEWEST_ROWS else ():
         cells = [row.get(column) for row in rows]
-        fewest = None if column in apart else _fewest_values(str(column), cells)
-        if fewest is None:
+        if column in apart or any(isinstance(cell, bool) or not isinstance(cell, str | Integral) for cell in cells):
             continue
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column)).lower()
+        is_named = _GROUPING.search(words) and not _CATEGORY.search(words)
+        lengths = [len(cell) for cell in cells if isinstance(cell, str)]
+        is_long = len(lengths) == len(cells) and median_high(lengths) >= LONG_TEXT
         counts = Counter(cells)
         shared = sum(count for count in counts.values() if count > 1)
-        if len(counts) >= fewest and len(cells) >= 2 * len(counts) and shared * 2 >= len(cells):
+        if (is_long or is_named) and (3 if is_long else FEWEST_VALUES) <= len(counts) <= len(cells) / 2 <= shared:
             found[column] = len(counts)
     return max(found, key=lambda column: found[column], default=None)
-
-
-def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
-    """Return how many values a column must have to group rows, by its cells and its name; None if it cannot."""
-    if any(isinstance(cell, bool) or not isinstance(cell, str | Integral) for cell in cells):
-        return None
-    lengths = sorted(len(cell) for cell in cells if isinstance(cell, str))
-    if len(lengths) == len(cells) and lengths[len(lengths) // 2] >= LONG_TEXT:
-        return 3
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column).lower()
-    return FEWEST_VALUES if _GROUPING.search(words) and not _CATEGORY.search(words) else None
 
 
 def check_names(given: object, setting: str, least: int = 1) -> tuple[str, ...]:

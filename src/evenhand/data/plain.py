@@ -215,10 +215,10 @@ def context_mapping(fields: object) -> dict[str, str] | None:
     """
     if fields is None:
         return None
-    given = [name for name in [fields] if name] if isinstance(fields, str) else fields
-    if isinstance(given, (list, tuple)):
-        given = list(zip(given, given, strict=True))
-    pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list) else [(None, None)]
+    listed = ([fields] if fields else []) if isinstance(fields, str) else fields
+    pairs = listed.items() if isinstance(listed, Mapping) else [(fields, None)]
+    if isinstance(listed, (list, tuple)):
+        pairs = [(name, name) for name in listed]
     if not all(isinstance(name, str) and name for pair in pairs for name in pair):
         raise InvalidInputError(
             f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field, all "

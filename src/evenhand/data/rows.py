@@ -576,7 +576,7 @@ def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN
     """Yield the rows of an object that is not a path.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
-    (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
+    (the PyCapsule interface: polars, pyarrow, DuckDB, ibis).
     """
     if is_of(data, "datasets") and isinstance(data, Mapping):  # a DatasetDict or an IterableDatasetDict
         data = _split_of(data, split)
@@ -587,8 +587,6 @@ def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN
     if is_of(data, "datasets") and hasattr(data, "info"):  # not one of its columns
         yield from _with_class_names(data)
         return
-    if type(data).__module__.startswith("polars") and hasattr(data, "collect"):
-        data = data.collect()
     reader = None
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iterrows"):
         with suppress(pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name

@@ -35,9 +35,8 @@ from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputErro
 from evenhand.files import is_opened
 from evenhand.interrupts import heeding_termination
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.loop import OpenPanel
+from evenhand.judging.loop import OpenPanel, opened_journal
 from evenhand.judging.progress import tell
-from evenhand.judging.run import opened_journal
 from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
 from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream

@@ -15,7 +15,8 @@ from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
-from evenhand.judging.run import as_asked, opened_journal
+from evenhand.judging.loop import opened_journal
+from evenhand.judging.run import as_asked
 from evenhand.options import RunOptions
 from evenhand.question import Question
 from evenhand.votes import Completion

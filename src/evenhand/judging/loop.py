@@ -12,15 +12,16 @@ import gc
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from evenhand.aggregation.verdict import Levels, draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget, Share
 from evenhand.engines.calls import Calls, JournalWriter, SharedCalls
-from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import (
     EvenhandError,
     ServerAwayError,
@@ -277,13 +278,11 @@ class OpenPanel(Sequence[JudgeEngine]):
                 raise self._failure
             tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
             queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self._judges))]
-            wanted = [min(lane.calls.engine.concurrency, tasks) for lane in self._lanes]
-            workers = [  # judge by judge in turns, so that every judge votes on the first questions
-                self._work(run, lane, queue)
-                for turn in range(max(wanted))
-                for lane, queue, most in zip(self._lanes, queues, wanted, strict=True)
-                if turn < most
-            ]
+            crews = [
+                [(lane, queue)] * min(lane.calls.engine.concurrency, tasks)
+                for lane, queue in zip(self._lanes, queues, strict=True)
+            ]  # judge by judge in turns, so that every judge votes on the first questions
+            workers = [self._work(run, *each) for turn in zip_longest(*crews) for each in turn if each is not None]
             if len(workers) == 1:  # no further task of the loop
                 await workers[0]
             else:
@@ -311,9 +310,9 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     async def _serve(self) -> None:
         """Hold the engines ready to the end."""
-        watch = None if self.progress.line is None else asyncio.create_task(self.progress.watch())
         try:
             async with AsyncExitStack() as stack:
+                stack.callback(asyncio.create_task(self.progress.watch()).cancel)
                 for lane in self._lanes:
                     await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
                 self._opened.set()
@@ -325,8 +324,6 @@ class OpenPanel(Sequence[JudgeEngine]):
             raise
         finally:
             self._opened.set()
-            if watch is not None:
-                watch.cancel()
 
     def close(self, seconds: float | None = None) -> None:
         """Wait for what is under way, for some seconds at most; nothing more is asked.
@@ -375,14 +372,14 @@ class OpenPanel(Sequence[JudgeEngine]):
         self.thread.join()
 
 
+def opened_journal(judges: Sequence[JudgeEngine], options: RunOptions) -> AbstractContextManager[Journal | None]:
+    """Open the journal, unless it is switched off or no judge's replies need one."""
+    needed = any(judge.identity() is not None for judge in judges)
+    return (open_journal(options.journal) if needed else None) or nullcontext()
+
+
 @contextmanager
-def open_panel(
-    judges: Sequence[JudgeEngine],
-    options: RunOptions,
-    journal: Journal | None = None,
-    *,
-    many: bool = False,
-) -> Iterator[OpenPanel]:
+def open_panel(judges: Sequence[JudgeEngine], options: RunOptions, *, many: bool = False) -> Iterator[OpenPanel]:
     """Open judges for one run, or for many in the threads of a pool; interrupts wait for the replies on their way.
 
     Where there are many runs, use it in the main thread, inside the pool of threads: an interrupt then ends the runs in
@@ -393,7 +390,11 @@ def open_panel(
     """
     gc.freeze()  # unitxt, datasets and litellm leave a heap whose every walk takes longer than dozens of calls
     try:
-        with heeding_termination(), progress_bar(shown=options.progress) as progress:
+        with (
+            opened_journal(judges, options) as journal,
+            heeding_termination(),
+            progress_bar(shown=options.progress) as progress,
+        ):
             panel = OpenPanel(judges, options, journal, progress=progress, many=many)
             try:
                 yield panel

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.calls import check_classified
 from evenhand.engines.free_engines import FreeEngine
-from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandWarning, JournalError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import OpenPanel, open_panel
@@ -68,7 +67,7 @@ def ask(
     check_classified(questions, judges)
     run = None
     try:
-        with nullcontext(judges) if isinstance(judges, OpenPanel) else _opened(judges, options) as panel:
+        with nullcontext(judges) if isinstance(judges, OpenPanel) else open_panel(judges, options) as panel:
             run = panel.run_of(questions, options, flow)
             _logger.info("%d questions, %d votes are asked for", len(questions), run.total)
             panel.cast(run)
@@ -79,18 +78,6 @@ def ask(
     if flow.logprobs:
         warn_of_missing_logprobs(votes)
     return votes
-
-
-@contextmanager
-def _opened(judges: Sequence[JudgeEngine], options: RunOptions) -> Iterator[OpenPanel]:
-    with opened_journal(judges, options) as journal, open_panel(judges, options, journal) as panel:
-        yield panel
-
-
-def opened_journal(judges: Sequence[JudgeEngine], options: RunOptions) -> AbstractContextManager[Journal | None]:
-    """Open the journal, unless it is switched off or no judge's replies need one."""
-    needed = any(judge.identity() is not None for judge in judges)
-    return (open_journal(options.journal) if needed else None) or nullcontext()
 
 
 def limits_after(limits: AnyLimits, votes: Iterable[Vote]) -> AnyLimits:

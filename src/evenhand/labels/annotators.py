@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import Scale
+from evenhand.judge_reliability.reliability import Scale
 from evenhand.numbers import (
     Missing,
     format_count,
@@ -69,7 +69,7 @@ class StandIn:
 
 @dataclass(frozen=True)
 class StandInTest(PrintedTables):
-    """The result of :func:`evenhand.raters.alternative_annotator_test`.
+    """The result of :func:`evenhand.read_votes.alternative_annotator_test`.
 
     Attributes:
         judges: One per judge.

@@ -91,15 +91,13 @@ class Paired:
 
     Attributes:
         judge: The outcomes of the judge.
-        human: (n,), the score that people give, NaN where there is none.
-        selected: The label that most people give; None if there is none.
+        people: What people say of the same rows: their scores, None where there is none, and the labels that most give.
         probabilities: (n,), with which each row was drawn to be labelled; NaN where that is not known.
         option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
     """
 
     judge: Outcomes
-    human: FloatArray
-    selected: tuple[str | None, ...]
+    people: Outcomes
     probabilities: FloatArray
     option: str | None = None
 
@@ -108,23 +106,23 @@ class Paired:
         if None not in self.judge.values:
             yield self
             return
-        for option in self.judge.labels:
-            yield replace(self, option=option, human=self._shares(self.selected, option))
 
-    def _shares(self, selected: Sequence[str | None], option: str) -> FloatArray:
-        labels = self.judge.labels
-        return np.array([np.nan if each not in labels else each == option for each in selected], dtype=float)
+        def share_of(option: str, outcomes: Outcomes) -> Outcomes:
+            shares = {label: float(label == option) for label in self.judge.labels}
+            rows = [replace(row, score=shares.get(row.selected or "")) for row in outcomes.rows]
+            return replace(outcomes, rows=rows, bounds=(0.0, 1.0), values=tuple(shares.values()))
+
+        for option in self.judge.labels:
+            judge, people = share_of(option, self.judge), share_of(option, self.people)
+            yield replace(self, option=option, judge=judge, people=people)
 
     def only(self, rows: BoolArray) -> Self:
         """Return some of the rows."""
-        kept = np.flatnonzero(rows).tolist()
-        return replace(
-            self,
-            judge=replace(self.judge, rows=[self.judge.rows[place] for place in kept]),
-            human=self.human[kept],
-            selected=tuple(self.selected[place] for place in kept),
-            probabilities=self.probabilities[kept],
+        judge, people = (
+            replace(each, rows=[row for row, kept in zip(each.rows, rows, strict=True) if kept])
+            for each in (self.judge, self.people)
         )
+        return replace(self, judge=judge, people=people, probabilities=self.probabilities[rows])
 
     @property
     def what(self) -> tuple[str, str | None]:
@@ -142,16 +140,9 @@ class Paired:
         return np.array([row.instance for row in self.judge.rows], dtype=np.int64)
 
     @cached_property
-    def judged(self) -> FloatArray:
-        """The judge's scores of the n rows; NaN where a row is unscored."""
-        if self.option is None:
-            return self.judge.scores
-        return self._shares([row.selected for row in self.judge.rows], self.option)
-
-    @cached_property
     def labelled(self) -> BoolArray:
         """Whether people gave a score, of the n rows."""
-        return ~np.isnan(self.human)
+        return ~np.isnan(self.people.scores)
 
     @property
     def num_labelled(self) -> int:
@@ -161,8 +152,7 @@ class Paired:
     @cached_property
     def not_applicable(self) -> BoolArray:
         """Whether people say that the criterion does not apply, of the n rows."""
-        labels = self.judge.labels
-        return np.array([bool(labels) and each not in {None, *labels} for each in self.selected], dtype=bool)
+        return np.array([bool(self.judge.labels) and row.na for row in self.people.rows], dtype=bool)
 
     @cached_property
     def strata(self) -> IntArray | None:
@@ -171,15 +161,10 @@ class Paired:
         return np.where([row.na for row in self.judge.rows], len(labels), self.judge.places) if labels else None
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the greatest score."""
-        return self.judge.bounds if self.option is None else (0.0, 1.0)
-
-    @property
     def support(self) -> tuple[float, ...] | None:
         """The scores that one label can give; None if they are any numbers within the bounds."""
-        values = {value for value in self.judge.values if value is not None} if self.option is None else {0.0, 1.0}
-        return tuple(sorted(values)) if values and {*self.human[self.labelled].tolist()} <= values else None
+        values = {value for value in self.judge.values if value is not None}
+        return tuple(sorted(values)) if values and {*self.people.scores[self.labelled].tolist()} <= values else None
 
 
 def read_gold(
@@ -417,21 +402,18 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
     for judge, people in zip(results.outcomes(), as_judge(results, labels).outcomes(), strict=True):
-        human = np.full(len(judge.rows), np.nan)
-        drawn = np.full(len(judge.rows), np.nan)
-        selected: list[str | None] = []
-        for place, (row, own) in enumerate(zip(judge.rows, people.rows, strict=True)):
+        rows: list[Outcome] = []
+        probabilities: list[float] = []
+        for row, own in zip(judge.rows, people.rows, strict=True):
             names = row.questions if judge.labels else ((row.instance, judge.system), *row.questions)
             number = majority.get(names[0])
             labelled = all(isinstance(majority.get(name), str) for name in row.questions)
             score = number if isinstance(number, float) else own.score if labelled else None
             if judge.labels and names[0] in majority and number is None:
                 score = _mean_of(labels.by_question[names[0]], row, judge)
-            human[place] = np.nan if score is None else score
-            selected.append(own.selected if labelled else None)
-            known = [shares[name] for name in names if name in shares]
-            drawn[place] = min(known) if known else np.nan
-        found.append(Paired(judge, human, tuple(selected), drawn))
+            rows.append(replace(own, score=score, selected=own.selected if labelled else None))
+            probabilities.append(min((shares[name] for name in names if name in shares), default=np.nan))
+        found.append(Paired(judge, replace(people, rows=rows), np.array(probabilities)))
     return tuple(found)
 
 

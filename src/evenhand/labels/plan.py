@@ -9,6 +9,7 @@ In simulations planned half-widths and power were within 2.6 % and 3.5 points of
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -123,7 +124,7 @@ def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(of.values()))}
     clusters = np.array([numbers[cluster] for cluster in of.values()])
     judged = np.column_stack([_by_row(each, each.judge.scores, list(of)) for each in pairs])
-    human = np.column_stack([_by_row(each, each.human, list(of)) for each in pairs])
+    human = np.column_stack([_by_row(each, each.people.scores, list(of)) for each in pairs])
     sds = [_sd(column, clusters) for column in judged.T]
     apart = [_sd(judged[:, one] - judged[:, two], clusters) for one, two in combinations(range(len(pairs)), 2)]
     if not max(sds) > 0 or (apart and not max(apart) > 0):
@@ -328,12 +329,7 @@ def corrected_half_width(
 
 def fewest(enough: Callable[[int], bool], most: int = MOST_ROWS) -> int | None:
     """Return the fewest rows, 2 or more, that are enough; None if even the most are not."""
-    low, high = 1, min(2, most)
+    high = min(2, most)
     while high < most and not enough(high):
-        low, high = high, min(2 * high, most)
-    if not enough(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+        high = min(2 * high, most)
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough) if enough(high) else None

@@ -20,13 +20,13 @@ from evenhand.data.cells import (
     set_aside,
     weights_by_judge,
 )
-from evenhand.data.fields import check_label_columns, clustered_level, read_clusters, warn_of_left_out_context
+from evenhand.data.fields import clustered_level, read_clusters, warn_of_left_out_context
 from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judging.examples import ExamplePool, example_pool
+from evenhand.judge_reliability.reliability import Comparison, recorded_verdict, summarize_votes
+from evenhand.judging.examples import ExamplePool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     NO_INSTANCES,
@@ -39,16 +39,33 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.any_mode import find_mode
-from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
-from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
-from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
+from evenhand.modes.choices import (
+    UNRELATED,
+    BestOfMode,
+    GradeMeasures,
+    GradeMode,
+    SelectionSummary,
+    select,
+    warn_of_equal_candidates,
+    with_unrelated,
+)
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
+from evenhand.modes.winrates import (
+    Contest,
+    ContestSummary,
+    SystemSummary,
+    WinratesMode,
+    alike,
+    check_reduction,
+    instance_rankings,
+    winrates,
+)
 from evenhand.numbers import Missing
 from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
+from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
@@ -208,22 +225,7 @@ class AssessingJudge(JudgeMetric):
         rows: object = self.examples
         if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
-        check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
-        pools = {}
-        for criterion in criteria:
-            field = criterion.prediction_field
-            named = field is not None and any(field in row for row in self.examples or ())
-            pools[criterion.name] = example_pool(
-                self.examples or [],
-                criterion,
-                (self.label_fields or {}).get(criterion.name, criterion.name),
-                responses=(str(field) if named else "response",),
-                context=context_mapping(self.context_fields) or None,
-                as_index=self.as_index,
-                number=self.num_examples,
-                seed=self.seed,
-            )
-        return pools
+        return example_pools(criteria, self.options, context_fields=context_mapping(self.context_fields) or None)
 
     def panel_scores(
         self, judged: Sequence[JudgedInstance], name: str, criterion: Criterion, verdicts: Sequence[Verdict]

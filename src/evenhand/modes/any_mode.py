@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
+from itertools import groupby
 from typing import Any, ClassVar, Final, TypeVar, Unpack
 
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.modes.best_of import BestOfMode
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
-from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.choices import BestOfMode, GradeAnalysis, GradeMode
 from evenhand.modes.judgements import DirectMode, JudgementAnalysis, RubricMode
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_name
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
@@ -127,11 +127,11 @@ class ModeAnalysis(Analysis):
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Check that all questions about a subject are there."""
-        for own in _by_subject(abouts, lambda about: about).values():
+        for (_, instance), own in groupby(abouts, subject_name):
             asked = [about["question"] for about in own]
             if asked not in ([None], list(range(len(asked)))):
                 raise InvalidInputError(
-                    f"of the questions about instance {own[0]['instance']} some are left out; keep all questions about "
+                    f"of the questions about instance {instance} some are left out; keep all questions about "
                     "a row, or none"
                 )
         return super().check(header, abouts)
@@ -150,7 +150,8 @@ class ModeAnalysis(Analysis):
 
     def read(self, cells: Iterable[Cell]) -> Iterator[JudgedSubject]:
         """Make a subject, with its result, of the cells about it."""
-        for own in _by_subject(cells, lambda cell: cell.about).values():
+        for _, grouped in groupby(cells, lambda cell: subject_name(cell.about)):
+            own = list(grouped)
             about = own[0].about
             votes = () if about["question"] is None else tuple(cell.votes for cell in own)
             subject = Subject(
@@ -323,14 +324,6 @@ def _shown(name: str) -> Callable[[Mapping[str, Measure]], str]:
         return measures[name].written if name in measures else ""
 
     return shown
-
-
-def _by_subject(held: Iterable[T], about: Callable[[T], Mapping[str, Any]]) -> dict[tuple[str, int], list[T]]:
-    """Group cells by their subject."""
-    found: dict[tuple[str, int], list[T]] = {}
-    for each in held:
-        found.setdefault((about(each)["system"], about(each)["instance"]), []).append(each)
-    return found
 
 
 ANALYSES: Final[Mapping[str, type[Analysis]]] = {

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, Unpack, get_args
 
@@ -31,7 +31,7 @@ from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
+from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, subject_name, system_of
 from evenhand.numbers import (
     Missing,
     UnscoredBounds,
@@ -80,7 +80,7 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.paired_differences import PairedDifference
-from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+from evenhand.votes import Verdict, Vote
 
 Bounds = Mapping[str, UnscoredBounds]
 
@@ -129,10 +129,13 @@ class ChecklistResult:
     ends: tuple[ChecklistScore, ChecklistScore]
 
     @classmethod
-    def of(cls, checklist: Checklist, verdicts: Sequence[Verdict], metric: Metric, rules: VoteRules) -> Self:
-        """Return the result of one verdict per item, in the checklist's order."""
+    def of(cls, checklist: Checklist, votes: Sequence[Sequence[Vote]], metric: Metric, rules: VoteRules) -> Self:
+        """Return the result of the votes on each item, in the checklist's order; without votes there is no response."""
         primary = PRIMARY_SCORES[metric]
-        items = item_results(verdicts, checklist, rules=rules)
+        asked = zip(votes, checklist.items, strict=True)
+        items = item_results(
+            [rules.aggregate(cast, item.as_criterion()) for cast, item in asked], checklist, rules=rules
+        )
         scores, *ends = (score_items(items, primary=primary, end=end) for end in (None, 0, 1))
         return cls(checklist, items, scores, metric, (ends[0], ends[1]))
 
@@ -289,30 +292,20 @@ class ChecklistMode(Mode[ChecklistResult]):
         """
         checklist: Checklist = about.judged
         (name,) = about.texts
-        if not about.responses:
-            return ()
-        how: dict[str, Any] = {"mode": "assess"}
-        if self.options.mode == "batch":
-            sheet = " / ".join(filter(None, (name, checklist.name)))
-            how = {"mode": "check", "sheet": sheet, "sheet_size": len(checklist.items)}
+        sheet = " / ".join(filter(None, (name, checklist.name)))
+        in_one_call = {"mode": "check", "sheet": sheet, "sheet_size": len(checklist.items)}
+        how: dict[str, Any] = in_one_call if self.options.mode == "batch" else {}
         return tuple(
             about.question(
-                "/".join(filter(None, (about.row_name, name, item.name))),
-                item.as_criterion(),
-                about.responses,
-                **how,
+                "/".join(filter(None, (about.row_name, name, item.name))), item.as_criterion(), about.responses, **how
             )
-            for item in checklist.items
+            for item in (checklist.items if about.responses else ())
         )
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> ChecklistResult:
         """Return the result of the votes on each item."""
-        rules, checklist = self.rules, about.judged
-        verdicts = [
-            rules.aggregate(cast, item.as_criterion()) if cast else MISSING_RESPONSE
-            for item, cast in zip(checklist.items, votes or [()] * len(checklist.items), strict=True)
-        ]
-        return ChecklistResult.of(checklist, verdicts, self.options.primary_metric, rules)
+        cast = votes or [()] * len(about.judged.items)
+        return ChecklistResult.of(about.judged, cast, self.options.primary_metric, self.rules)
 
     def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
         """Give one cell per item."""
@@ -659,37 +652,26 @@ class ChecklistAnalysis(Analysis):
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Check that the systems have the same rows, and each response all items of its checklist."""
-        items = [[item["name"] for item in each["items"]] for each in header["checklists"]]
-        given: dict[tuple[str, int, int], list[str]] = {}
-        for about in abouts:
-            given.setdefault((about["system"], about["instance"], about["checklist"]), []).append(about["item"])
-        for (_, instance, checklist), named in given.items():
-            if named != items[checklist]:
+        for (_, instance), own in groupby(abouts, subject_name):
+            given = list(own)
+            checklist = header["checklists"][given[0]["checklist"]]
+            items, named = [item["name"] for item in checklist["items"]], [about["item"] for about in given]
+            if named != items:
                 raise InvalidInputError(
-                    f"of the items {items[checklist]!r} of the checklist {header['checklists'][checklist]['name']!r} "
-                    f"there are only {named!r} for instance {instance}; keep all items of a response, or none"
+                    f"of the items {items!r} of the checklist {checklist['name']!r} there are only {named!r} for "
+                    f"instance {instance}; keep all items of a response, or none"
                 )
         return super().check(header, abouts)
 
     def read(self, cells: Iterable[Cell]) -> Iterator[CheckedResponse]:
         """Make a response of the cells on its items."""
-        grouped: dict[tuple[str, int], list[Cell]] = {}
-        for cell in cells:
-            grouped.setdefault((cell.about["system"], cell.about["instance"]), []).append(cell)
-        for own in grouped.values():
-            about = own[0].about
-            checklist = self.checklists[about["checklist"]]
-            verdicts = [
-                self.rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
-                for item, cell in zip(checklist.items, own, strict=True)
-            ]
-            yield CheckedResponse(
-                instance=about["instance"],
-                system=about["system"],
-                result=ChecklistResult.of(checklist, verdicts, self.parameters["primary_metric"], self.rules),
-                gold=tuple(cell.about["gold"] for cell in own),
-                cluster=about["cluster"],
-            )
+        for (system, instance), grouped in groupby(cells, lambda cell: subject_name(cell.about)):
+            own = list(grouped)
+            about, votes = own[0].about, [cell.votes for cell in own]
+            checklist, metric = self.checklists[about["checklist"]], self.parameters["primary_metric"]
+            result = ChecklistResult.of(checklist, votes, metric, self.rules)
+            gold = tuple(cell.about["gold"] for cell in own)
+            yield CheckedResponse(instance, system, result, gold, about["cluster"])
 
     @property
     def responses(self) -> tuple[CheckedResponse, ...]:
@@ -711,8 +693,7 @@ class ChecklistAnalysis(Analysis):
         found = []
         shared = self.checklists[0] if len(self.checklists) == 1 else None
         name = "checklist" if shared is None else shared.name
-        for system in self.systems:
-            own = self.by_system[system]
+        for system, own in self.by_system.items():
             rows = [
                 Outcome(
                     each.instance,
@@ -819,11 +800,6 @@ class ChecklistAnalysis(Analysis):
         if metric not in get_args(Metric):
             raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(Metric))}")
         changed = self.changed_rules(rules)
-        if changed.scoring != "selected":
-            raise InvalidInputError(
-                f"scoring={changed.scoring!r} does not belong to a checklist: primary_metric='normalized' scores one "
-                "by probabilities"
-            )
         changed.check("binary")
         if metric == "normalized":
             votes = [vote for each in self.entries for verdict in each.verdicts for vote in verdict.votes]

@@ -372,3 +372,8 @@ def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
 def system_of(about: Subject) -> str:
     """Return the system of a subject's response, if it holds only one: recipes do not name it."""
     return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""
+
+
+def subject_name(about: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the system and the row of a subject, by which the cells about it, that follow each other, are grouped."""
+    return about["system"], about["instance"]

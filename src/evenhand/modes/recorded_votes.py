@@ -12,7 +12,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import weights_by_judge
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.against_people import (
+from evenhand.judge_reliability.reliability import (
     Drawing,
     PanelAgreement,
     RaterPair,

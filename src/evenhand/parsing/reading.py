@@ -237,8 +237,9 @@ def _whole(text: str, span: Span, labels: OfferedLabels, reply: str, *, cut_off:
 
 def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> ReplyReading | None:
     """Read form 2; None if the reply is not one JSON object."""
-    fields = json_object(text[slice(*span)])
-    if fields is None:
+    said = text[slice(*span)]
+    fields = json_value(said) if said.lstrip().startswith("{") else None
+    if not isinstance(fields, list) or not all(isinstance(field, tuple) for field in fields):
         return None
     return replace(_of_fields(fields, text, span, labels, cut_off=cut_off), reasoning=reasons_in(fields))
 
@@ -269,19 +270,11 @@ def _of_fields(
     return ReplyReading(Match(index=index, kind="json"), field_span(text, span))
 
 
-def json_object(text: str) -> list[tuple[str, Any]] | None:
-    """Return the pairs of the one JSON object that a text is, numbers as they are written; None for any other text.
-
-    What was complete counts of an object that was cut off.
-    """
-    if not text.lstrip().startswith("{"):
-        return None
-    value = json_value(text)
-    return value if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value) else None
-
-
 def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON value that a text is, an object as a list of pairs; None for any other text."""
+    """Return the JSON value that a text is, an object as a list of pairs; None for any other text.
+
+    Numbers are texts as they are written. What was complete counts of a value that was cut off.
+    """
     text = text.strip()
     try:
         value, end = _DECODER.raw_decode(text)

@@ -23,7 +23,6 @@ from evenhand.files import check_ending, write_as_it_ends
 from evenhand.labels.correct import correct
 from evenhand.labels.people import Labels, majority_labels, read_gold
 from evenhand.numbers import (
-    MISSING,
     Missing,
     format_cost,
     format_count,
@@ -33,7 +32,7 @@ from evenhand.numbers import (
     format_percent,
     state_p_value,
 )
-from evenhand.report.pictures import leading_scores, pictures_of
+from evenhand.report.pictures import KINDS, leading_scores, pictures_of
 from evenhand.results.compare import RunComparison
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Measure, baseline_note, early_stop_note
@@ -57,11 +56,6 @@ OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scale
 LEFT_OUT: Final = ("prompts", "reasoning")
 """The parts of votes that a page may lack."""
 
-FLOWS: Final = {
-    "two_step": "reasons first and the verdict in a second call",
-    "one_step": "reasons and verdict in one reply",
-    "verdict_only": "a verdict without reasons",
-}
 _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 _BOUNDS_NOTE: Final = " Where bounds replace a score, a row is affected if any vote on it is unscored."
 
@@ -139,19 +133,16 @@ def report_page(
             "show: give it alone"
         )
     packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
+    drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
         {
             "kind": each.kind,
-            "title": visible_line(f"{each.title} · {name}" if name else each.title),
+            "title": f"{each.title} · {name}" if name else each.title,
             "caption": each.caption,
             "svg": base64.b64encode(each.svg()).decode(),
         }
-        for name, run in runs
-        for each in pictures_of(run)
+        for name, each in sorted(drawn, key=lambda item: list(KINDS).index(item[1].kind))
     ]
-    if comparison is not None:
-        kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
-        pictures.sort(key=lambda picture: kinds.index(picture["kind"]))
     tables = found.text_tables()
     return offline_page(
         "evenhand.report",
@@ -167,10 +158,8 @@ def report_page(
         comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
         pictures=pictures,
-        sections=[
-            {"name": name, "tables": each.text_tables(), "notes": map(visible_line, each.closing_notes())}
-            for name, each in runs or (("", found),)
-        ],
+        sections=runs or [("", found)],
+        line=visible_line,
         verdicts=bool(packed.verdicts),
         left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
         data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
@@ -263,35 +252,19 @@ def _rank(score: Measure) -> float:
     return math.inf if score.estimate is None else -score.estimate
 
 
-def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
+def _headlines(runs: Iterable[tuple[str, Results]]) -> dict[str, list[tuple[str, Measure]]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
-    found: dict[str, dict[str, list[tuple[Measure, str]]]] = {}
-    for name, run in runs:
-        for measured, scores in leading_scores(run).items():
+    found: dict[str, dict[str, list[tuple[str, Measure]]]] = {}
+    for run_name, run in runs:
+        for name, scores in leading_scores(run).items():
             for each in scores:
-                own = found.setdefault(visible_line(measured), {})
-                own.setdefault(visible_line(", ".join(each.of)) or "all", []).append((each, name))
-    return [
-        {
-            "name": name,
-            "scores": [
-                {"of": f"{of} · {run}" if run else of, **_card(each)}
-                for of, own in sorted(by.items(), key=lambda item: _rank(item[1][0][0]))
-                for each, run in own
-            ],
-        }
+                of = ", ".join(each.of) or "all"
+                own = found.setdefault(name, {}).setdefault(of, [])
+                own.append((f"{of} · {run_name}" if run_name else of, each))
+    return {
+        name: [score for own in sorted(by.values(), key=lambda own: _rank(own[0][1])) for score in own]
         for name, by in found.items()
-    ]
-
-
-def _card(score: Measure) -> dict[str, str]:
-    estimate, bracket, rest = score.written.partition(" [")
-    limits = bracket.strip() + rest
-    if isinstance(score.value, Missing) and score.bounds is None:
-        estimate, limits = MISSING, score.value.reason
-    counts = [] if score.n is None else [f"n = {format_count(score.n)}"]
-    counts += [] if score.unscored is None else [str(score.unscored)]
-    return {"estimate": estimate, "limits": limits, "counts": "; ".join(counts)}
+    }
 
 
 def _merged(
@@ -345,7 +318,7 @@ def _facts_of(results: Results, packed: PackedVerdicts) -> Iterator[tuple[str, s
     yield "Judges", ", ".join(judges) + (f" (answered by {', '.join(models)})" if models else "")
     grid, flow = parameters.get("grid", {}), parameters.get("flow", {})
     if isinstance(flow, Mapping) and grid:
-        asked = [FLOWS.get(flow["flow"], str(flow["flow"]).replace("_", " "))] if "flow" in flow else []
+        asked = [str(flow["flow"]).replace("_", " ")] if "flow" in flow else []
         if "check_positional_bias" in grid:
             both = {"given": "in the order given and reversed"}
             orders = grid.get("orders", "given")

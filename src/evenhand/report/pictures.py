@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -367,13 +366,13 @@ def _matrix(results: Results, findings: Findings) -> Drawn | None:
     systems = [of[0] for name, of in findings if name == "winrate" and len(of) == 1][:MOST_SYSTEMS]
     if not cells:
         return None
-    shades, texts = [[0.0] * len(systems) for _ in systems], [[""] * len(systems) for _ in systems]
-    for (row, first), (column, second) in product(enumerate(systems), repeat=2):
-        if first != second:
-            found = cells[first, second]
-            shown = found.estimate if found.bounds is None else None
-            shades[row][column] = 0.0 if shown is None else 2 * shown - 1
-            texts[row][column] = found.written.partition(" ")[0]
+    known = {
+        of: 2 * each.estimate - 1 for of, each in cells.items() if each.bounds is None and each.estimate is not None
+    }
+    shades = [[known.get((row, column), 0.0) for column in systems] for row in systems]
+    texts = [
+        ["" if row == column else cells[row, column].written.partition(" ")[0] for column in systems] for row in systems
+    ]
     rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     notes += [f"Shown are the best {MOST_SYSTEMS} systems."] * (len(systems) == MOST_SYSTEMS)

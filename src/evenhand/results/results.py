@@ -56,7 +56,7 @@ from evenhand.results.vote_columns import (
     write,
 )
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import MISSING_RESPONSE, Verdict
+from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
     import datasets
@@ -284,10 +284,7 @@ class Analysis:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
-        return tuple(
-            self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
-            for cell in self.stored.cells()
-        )
+        return tuple(self.rules.aggregate(cell.votes, self.criterion_of(cell)) for cell in self.stored.cells())
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict."""
@@ -815,17 +812,17 @@ class Results(PrintedTables):
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
         check_left_out(leave_out)
-        header = {**({"first": first} if first else {}), "parameters": self.parameters}
-        header |= self.header
+        kind, rows = self.analyse.kind, len(self.stored)
+        header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
+        if first:
+            header["first"] = first
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (
-            cell.without(leave_out)._replace(about={**cell.about, "instance": cell.about["instance"] + first})
+            cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
             for cell in self.named_cells(verdicts=True)
         )
-        schema = self.stored.schema()
-        rows = None if schema is None else len(self.stored)
-        write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
+        write(path, header, cells, self.stored.schema(), leave_out)
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:

@@ -66,8 +66,8 @@ TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs",
 PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
 
-LONG: Final = ("prompts", "reasoning", "logprobs")
-"""The fields of votes that may be left out of a file: they are long, and no score needs them."""
+LONG: Final = {"prompts": PROMPTS, "reasoning": "reasoning", "logprobs": "reply_logprobs"}
+"""The fields of votes that may be left out of a file, since they are long, and no score needs them -> their columns."""
 
 VOTES_IN_A_PART = 4096
 
@@ -86,18 +86,6 @@ class Cell(NamedTuple):
     about: dict[str, Any]
     votes: tuple[Vote, ...]
     verdict: Mapping[str, Any] | None = None
-
-    def without(self, left_out: Collection[str]) -> Cell:
-        """Return the cell with votes that lack the given fields: see :data:`LONG`."""
-        if not left_out:
-            return self
-        no_prompts: dict[str, Any] = {"prompts": None} if "prompts" in left_out else {}
-        gone = {name: None for name in ("reasoning", "logprobs") if name in left_out}
-        votes = []
-        for vote in self.votes:
-            completion = {} if vote.completion is None else {"completion": vote.completion.model_copy(update=gone)}
-            votes.append(vote.model_copy(update={**no_prompts, **completion}))
-        return self._replace(votes=tuple(votes))
 
 
 def check_left_out(names: Collection[str]) -> None:
@@ -460,12 +448,27 @@ def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class VoteColumns:
-    """The votes on ``n`` questions, one per row; shape (n_votes,) each.
+class Columns:
+    """Arrays with a row per vote or question, and columns inside them."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Join the questions of all, one after the other."""
+        held: dict[str, Any] = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        return cls(
+            **{
+                name: np.concatenate(own) if isinstance(own[0], np.ndarray) else type(own[0]).joined(own)
+                for name, own in held.items()
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VoteColumns(Columns):
+    """The votes on ``n`` questions, question by question; shape (n_votes,) each but for ``sizes``.
 
     Attributes:
-        n: The number of questions.
-        question: The number of the question, from 0, in ascending order.
+        sizes: Shape (n,): the number of votes on each question.
         selected: Whether an option was selected.
         answered: Whether it selects an option or says NA; one that does neither is unscored.
         asked: Whether it was asked for: not where nothing was recorded.
@@ -480,8 +483,7 @@ class VoteColumns:
         at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
     """
 
-    n: int
-    question: IntArray
+    sizes: IntArray
     selected: BoolArray
     answered: BoolArray
     asked: BoolArray
@@ -518,8 +520,7 @@ class VoteColumns:
         kind: type[np.integer[Any]] = np.int32 if counted.max(initial=0) < 2**31 else np.int64
         usage: IntArray = counted.astype(kind)
         return cls(
-            n=int(cells.max(initial=-1)) + 1,
-            question=cast.column(CELL).to_numpy(),
+            sizes=np.bincount(cast.column(CELL).to_numpy(), minlength=int(cells.max(initial=-1)) + 1),
             selected=selected,
             answered=selected | (numbers["na"] > 0),
             asked=reason != REASONS.index("not_asked"),
@@ -534,19 +535,10 @@ class VoteColumns:
             at_risk=numbers["cost_at_risk"],
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Join the questions of all, numbered on."""
-        if len(parts) == 1:
-            return parts[0]
-        starts = np.cumsum([0, *(part.n for part in parts)])
-        columns: dict[str, Any] = {
-            field.name: np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(cls)
-            if field.name not in {"n", "question"}
-        }
-        questions = [part.question + start for part, start in zip(parts, starts[:-1], strict=True)]
-        return cls(n=int(starts[-1]), question=np.concatenate(questions), **columns)
+    @property
+    def question(self) -> IntArray:
+        """Shape (n_votes,): the number of the question, from 0, in ascending order."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def only(self, questions: BoolArray) -> Self:
         """Return the columns of some of the questions.
@@ -554,15 +546,14 @@ class VoteColumns:
         Args:
             questions: Shape (n,): which.
         """
-        kept = questions[self.question]
-        columns = {field.name: getattr(self, field.name)[kept] for field in fields(self) if field.name != "n"}
-        numbers = np.cumsum(questions) - 1
-        return replace(self, **{**columns, "n": int(questions.sum()), "question": numbers[columns["question"]]})
+        columns = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "sizes"}
+        kept = np.repeat(questions, self.sizes)
+        return replace(self, sizes=self.sizes[questions], **{name: own[kept] for name, own in columns.items()})
 
     def per_question(self, counted: ArrayLike) -> FloatArray:
         """Return the sum over the votes on each question, shape (n,)."""
         weights = np.asarray(counted, dtype=float)
-        return np.bincount(self.question, weights=weights, minlength=self.n).astype(float)
+        return np.bincount(self.question, weights=weights, minlength=len(self.sizes)).astype(float)
 
     def replies(self) -> FloatArray:
         """Return, per question, the replies that named an option, and all replies; each re-ask follows a reply."""
@@ -583,7 +574,7 @@ class VoteColumns:
 
     def used(self, chosen: BoolArray | None = None) -> Usage:
         """Return the usage of the calls of some votes, of all by default; sums ignore the order of the votes."""
-        chosen = np.ones(len(self.question), dtype=bool) if chosen is None else chosen
+        chosen = np.ones(len(self.asked), dtype=bool) if chosen is None else chosen
         costs = self.cost[chosen & ~np.isnan(self.cost)]
         sums = self.usage[chosen].sum(axis=0, dtype=np.int64).tolist()
         return Usage(
@@ -600,7 +591,7 @@ class VoteColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictColumns:
+class VerdictColumns(Columns):
     """Verdicts, one per row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
 
     Attributes:
@@ -663,16 +654,6 @@ class VerdictColumns:
             **numbers,
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Join all columns, one after the other."""
-        columns: dict[str, Any] = {
-            field.name: np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(cls)
-            if field.name != "votes"
-        }
-        return cls(**columns, votes=VoteColumns.joined([part.votes for part in parts]))
-
     def only(self, rows: BoolArray) -> Self:
         """Return the columns of some verdicts.
 
@@ -699,8 +680,7 @@ class VerdictColumns:
 
     def unscored_limits(self, ranges: FloatArray) -> FloatArray:
         """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
-        votes, answered = (self.votes.per_question(each) for each in (self.votes.answered | True, self.votes.answered))
-        complete = (votes > 0) & (votes == answered)
+        complete = (self.votes.sizes > 0) & (self.votes.sizes == self.votes.per_question(self.votes.answered))
         limits = self.limits(ranges)
         limits[~np.isfinite(self.score) & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
         return limits
@@ -721,22 +701,20 @@ SHOWN_CHARACTERS: Final = 300
 
 def write(
     path: str | Path,
-    kind: str,
     header: Mapping[str, Any],
     cells: Iterable[Cell],
-    *,
-    rows: int | None = None,
-    schema: pyarrow.Schema | None = None,
+    schema: pyarrow.Schema | None,
+    leave_out: Collection[str] = (),
 ) -> None:
     """Write a result: Parquet with a row per vote, which is read again, or as an export JSON lines, one per question.
 
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
-        kind: One of :data:`KINDS`.
-        header: The criteria, the parameters and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file.
+        header: The kind, the number of questions, the criteria and the parameters, as plain JSON: the metadata
+            ``evenhand`` of a Parquet file.
         cells: The votes.
-        rows: The number of cells, if these are not to be held.
         schema: The columns of a Parquet file, if the cells are not to be held.
+        leave_out: Those of :data:`LONG` that the file does not hold.
 
     Raises:
         InvalidInputError: If the path ends otherwise.
@@ -744,14 +722,12 @@ def write(
     """
     if check_suffix(path) == ".jsonl":
         with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-            file.writelines(as_json(line_of(cell)) + "\n" for cell in cells)
+            file.writelines(as_json(line_of(cell, leave_out)) + "\n" for cell in cells)
         return
-    if rows is None:
-        cells = list(cells)
-        rows = len(cells)
-    held = iter(cells)
+    held, empty = iter(cells), {LONG[name] for name in leave_out}
     first = list(islice(held, 1))
-    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": [name for each in first for name in each.about]}
+    head = {"evenhand": header["evenhand"], "layout": LAYOUT, "rows": header["rows"]}
+    head["about"] = [name for each in first for name in each.about]
     tables = votes_tables(chain(first, held), schema)
     table = next(tables)
     schema = table.schema.with_metadata({PARQUET_HEADER: as_json({**head, **header}).encode()})
@@ -759,14 +735,18 @@ def write(
         written_whole(path) as temporary,
         pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
-        for each in chain([table], tables):
-            writer.write_table(each)
+        for part in chain([table], tables):
+            columns = [
+                pyarrow.nulls(len(part), each.type) if each.name in empty else part[each.name] for each in schema
+            ]
+            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
 
 
-def line_of(cell: Cell, *, prompts: bool = True) -> dict[str, Any]:
-    """Return a cell as plain JSON, with its votes inside, with or without the prompts that were sent."""
-    left_out = None if prompts else {"prompts"}
-    votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=left_out) for vote in cell.votes]
+def line_of(cell: Cell, leave_out: Collection[str]) -> dict[str, Any]:
+    """Return a cell as plain JSON, with its votes inside, but for what is left out of them (:data:`LONG`)."""
+    excluded: dict[str, Any] = {"prompts": True} if "prompts" in leave_out else {}
+    excluded["completion"] = {*leave_out} - {"prompts"}
+    votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=excluded) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 

@@ -15,7 +15,7 @@ Chance: a uniformly random judge does not reach 0 but :math:`E_{N,m}` (N = m: 0.
 
 Source: Iourovitski (2024), "Grade Score: Quantifying LLM Performance in Option Selection", arXiv:2406.12043v2, section
 4. The correction has the form of Cohen's kappa; it and the treatment of unanswered rotations are ours. What is made of
-votes is in `evenhand.modes.grade_scores`.
+votes is in `evenhand.modes.choices`.
 """
 
 from __future__ import annotations

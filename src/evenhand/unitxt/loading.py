@@ -8,7 +8,6 @@ only for ids that are not evenhand's own, for overrides in brackets behind an id
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import warnings
@@ -96,23 +95,6 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
     if path is None:
         raise LookupError(f"no local catalog holds {name!r}")
     return path, overrides
-
-
-def check_entry(path: Path) -> str | None:
-    """Return what is wrong with a catalog entry, or None: it must build, and come back from its own JSON."""
-    from evenhand.unitxt.bases import Artifact, own_words  # noqa: PLC0415 - imports unitxt
-
-    entry = read_entry(path)
-    for field in ("__description__", "__tags__"):
-        if not entry.get(field):
-            return f"has no {field}"
-    try:
-        artifact = Artifact.load(str(path))
-    except Exception as error:  # noqa: BLE001 - unitxt raises many kinds, and the caller gets the message
-        return f"cannot be built: {own_words(error)}"
-    if json.loads(artifact.to_json()) != {key: value for key, value in entry.items() if key != "__id__"}:
-        return "changes when it is built and written again"
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import struct
 import zlib
@@ -225,17 +224,8 @@ TIE = "tie"
 FAILED = "$ERROR$"
 """The text that FastChat writes if the judge gave no reply."""
 
-_VOTES = {
-    "model_1": "first",
-    "model_2": "second",
-    "model_a": "first",
-    "model_b": "second",
-    "tie": TIE,
-    "tie (inconsistent)": TIE,
-    "tie (bothbad)": TIE,
-    "both_bad": TIE,
-    "error": None,
-}
+_VOTES = {"model_1": "first", "model_2": "second", "model_a": "first", "model_b": "second", "error": None}
+_VOTES |= dict.fromkeys(("tie", "tie (inconsistent)", "tie (bothbad)", "both_bad"), TIE)
 
 
 def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
@@ -259,8 +249,7 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
         vote = _vote_of_preference(record.get("preference"), f"annotation {number} of {what}")
         first, second = (str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2))
         reply = record.get("raw_completion")
-        if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
-            reply = reply["text"]
+        reply = reply.get("text", reply) if isinstance(reply, Mapping) else reply
         found.append(
             {
                 **{name: record.get(name) for name in ("instruction", "dataset", "preference")},
@@ -278,11 +267,11 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
 def _vote_of_preference(preference: object, where: str) -> str | None:
     if is_missing(preference):
         return None
-    value = preference if isinstance(preference, int | float) and not isinstance(preference, bool) else math.nan
-    if value in (0, 1.5):
-        return TIE
-    if 1 <= value <= 2:
-        return "first" if value < 1.5 else "second"
+    if isinstance(preference, int | float) and not isinstance(preference, bool):
+        if preference in (0, 1.5):
+            return TIE
+        if 1 <= preference <= 2:
+            return "first" if preference < 1.5 else "second"
     raise InvalidInputError(f"{where} has the preference {preference!r}; accepted: a number from 1 to 2, 0 or null")
 
 

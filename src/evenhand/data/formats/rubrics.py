@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenhand.data.documents import derive_name, read_rubric
+from evenhand.data.documents import read_rubric
 from evenhand.data.formats.logs import OTHER_SHAPE
 from evenhand.data.plain import briefly, plain
 from evenhand.errors import EvenhandWarning, InvalidCriterionError
@@ -69,12 +69,6 @@ def _non_empty(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidCriterionError(f"{what} is {briefly(value)}; it must be a number")
-    return value
-
-
 _HOLDERS = ("rubric", "sections", "criteria")
 _AUTORUBRIC_FIELDS = {"name", "weight", "requirement", "options", "scale_type", "aggregation"}
 
@@ -97,12 +91,12 @@ def _is_autorubric_part(data: object) -> bool:
     options = data.get("options")  # type: ignore[attr-defined] # a mapping
     return options is None or (
         _are_mappings(options, {"label"}, {"label", "value", "na"})
-        and all(option.get("na") or _is_share(option.get("value")) for option in options)
+        and all(option.get("na") or _fits_autorubric(option.get("value")) for option in options)
     )
 
 
-def _is_share(value: object) -> bool:
-    """Return whether a value lies in [0, 1], or is refused later because it is not a number."""
+def _fits_autorubric(value: object) -> bool:
+    """Return whether an option's value lies in [0, 1], or is refused later because it is not a number."""
     return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
 
 
@@ -249,16 +243,13 @@ def _is_healthbench(data: object) -> bool:
     return _are_mappings(points, {"criterion", "points"})
 
 
-def _read_healthbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    criteria: dict[str, dict[str, Any]] = {}
-    for number, given in enumerate(data["rubrics"] if isinstance(data, dict) else data, start=1):
-        text = given["criterion"]
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidCriterionError(f"rubric {number} of {what} has the criterion {briefly(text)}; give it a text")
-        name = derive_name(text, criteria)
-        points = _number(given["points"], f"the points of rubric {number} of {what}")
-        criteria[name] = {"name": name, "requirement": text, "weight": points, **_non_empty(tags=given.get("tags"))}
-    return {"clip": "mean", "criteria": list(criteria.values())}
+def _read_healthbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    points = data["rubrics"] if isinstance(data, dict) else data
+    criteria = [
+        {"requirement": each["criterion"], "weight": each["points"], **_non_empty(tags=each.get("tags"))}
+        for each in points
+    ]
+    return {"clip": "mean", "criteria": criteria}
 
 
 _PAPERBENCH_NODE = {"id", "requirements", "weight", "sub_tasks"}
@@ -268,31 +259,24 @@ def _is_paperbench(data: object) -> bool:
     return isinstance(data, dict) and data.keys() >= _PAPERBENCH_NODE
 
 
-def _read_paperbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_paperbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
     sections: list[dict[str, Any]] = []
     criteria: list[dict[str, Any]] = []
-    for node, within in _paperbench_nodes(data["sub_tasks"] or [data], "", what):
-        named = {"name": node["id"], "weight": _number(node["weight"], f"the weight of {node['id']!r} in {what}")}
+    for node, within in _paperbench_nodes(data["sub_tasks"] or [data], ""):
+        named = {"name": node["id"], "weight": node["weight"]}
         if node["sub_tasks"]:
             sections.append(named | _non_empty(within=within, description=node["requirements"]))
         else:
             tags = [node[field] for field in ("task_category", "finegrained_task_category") if node.get(field)]
             criteria.append(named | {"requirement": node["requirements"]} | _non_empty(section=within, tags=tags))
-    if not sections and any(each["weight"] < 0 for each in criteria):
-        raise InvalidCriterionError(f"{what} has a negative weight; a tree of PaperBench has weights from 0 on")
     return {**_non_empty(description=data["requirements"], sections=sections), "criteria": criteria}
 
 
-def _paperbench_nodes(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
+def _paperbench_nodes(nodes: Any, within: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
     """Yield the nodes of a tree, each before those below it, with the id of the one above."""
-    for number, node in enumerate(nodes, start=1):
-        if not _is_paperbench(node):
-            raise InvalidCriterionError(
-                f"sub-task {number} of {within or what!r} is {briefly(node)}; give a mapping with "
-                f"{sorted(_PAPERBENCH_NODE)!r}"
-            )
+    for node in nodes:
         yield node, within
-        yield from _paperbench_nodes(node["sub_tasks"], node["id"], what)
+        yield from _paperbench_nodes(node["sub_tasks"], node["id"])
 
 
 _SCORE_DESCRIPTION = re.compile(r"(?:orig_)?score(\d+)_description")
@@ -311,16 +295,13 @@ def _score_descriptions(data: object) -> dict[int, str]:
     return dict(sorted((int(match[1]), str(text)) for match, text in found if match and text is not None))
 
 
-def _read_prometheus(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_prometheus(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
     given = _score_rubric(data)
-    text = given.get("criteria", given.get("orig_criteria"))
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidCriterionError(f"{what} has the criteria {briefly(text)}; give a text: what the scores are about")
     options = [
         {"label": str(score), "value": float(score), "description": description}
         for score, description in _score_descriptions(data).items()
     ]
-    return {"name": derive_name(text), "requirement": text, "scale": "ordinal", "options": options}
+    return {"requirement": given.get("criteria", given.get("orig_criteria")), "scale": "ordinal", "options": options}
 
 
 def _is_wildbench(data: object) -> bool:
