@@ -8,6 +8,7 @@ where there is room for it; a limit that the data leave open is ∞.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -30,6 +31,19 @@ class Missing:
 
     def __str__(self) -> str:
         return f"{MISSING} ({self.reason})"
+
+
+def by_reason(named: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the reason of each missing value -> the names of the values that are missing for it.
+
+    >>> by_reason([("a", Missing("no votes")), ("b", 1.0), ("c", Missing("no votes"))])
+    {'no votes': 'a, c'}
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in named:
+        if isinstance(value, Missing):
+            found.setdefault(value.reason, []).append(name)
+    return {reason: ", ".join(names) for reason, names in found.items()}
 
 
 _NOISE = 1e-12

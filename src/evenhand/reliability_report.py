@@ -37,8 +37,7 @@ from evenhand.options import (
     RunOptions,
     WinratesArguments,
 )
-from evenhand.raters import verdicts_of_votes
-from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
+from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, verdicts_of_votes, votes_given
 from evenhand.report.page import report_page
 from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable

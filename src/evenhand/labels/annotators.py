@@ -69,7 +69,7 @@ class StandIn:
 
 @dataclass(frozen=True)
 class StandInTest(PrintedTables):
-    """The result of :func:`evenhand.raters.alternative_annotator_test`.
+    """The result of :func:`evenhand.read_votes.alternative_annotator_test`.
 
     Attributes:
         judges: One per judge.

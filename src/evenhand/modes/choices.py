@@ -889,6 +889,8 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
 _NAMES: Final = ("judge", "prompt", "unrelated")
 """The headers of what names a run."""
 
+_OF_INSTANCES: Final = ("grade_score", "llm_score", "choice_score", "asked", "answered", "unscored_reason")
+
 
 def _names_of(judge: str, prompt: str, unrelated: bool) -> tuple[str, str, str]:
     return judge, prompt, "yes" if unrelated else "no"
@@ -1061,12 +1063,10 @@ class GradeAnalysis(Analysis):
                     "candidates": list(each.candidates),
                     "missing_candidates": list(each.missing),
                     "unrelated": each.unrelated,
-                    "grade_score": one.grade_score,
                     "chance_corrected_grade_score": one.chance_corrected,
-                    **{name: getattr(one, name) for name in ("llm_score", "choice_score", "asked", "answered")},
+                    **{name: getattr(one, name) for name in _OF_INSTANCES},
                     "places": list(one.places),
                     "chosen": list(one.chosen),
-                    "unscored_reason": one.unscored_reason,
                 }
                 if votes:
                     record["votes"] = vote_rows(vote for vote in each.votes if vote.judge_id == judge)

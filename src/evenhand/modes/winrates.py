@@ -31,6 +31,7 @@ from evenhand.numbers import (
     MISSING,
     Missing,
     UnscoredBounds,
+    by_reason,
     format_count,
     format_interval,
     format_level,
@@ -500,7 +501,12 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """
         subjects = alike(subjects)
         held: dict[tuple[int, Pair], Contest] = {}
-        for number, drawn in self._rounds(subjects, held):
+        rounds = (
+            self._blocks(subjects, held)
+            if self.stop
+            else (self._pairs_of_round(subjects, number, held) for number in range(self.design.rounds))
+        )
+        for number, drawn in enumerate(rounds):
             questions = _questions(subjects, drawn)
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(self.options, (vote for votes in before for vote in votes))
@@ -512,20 +518,13 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
                 raise
             cast = dict(zip(questions, votes, strict=True))
             for place, pair in drawn:
-                held[place, pair] = self._contest(subjects[place], pair, cast.get((place, pair), ()), number)
+                held[place, pair] = self._contest(
+                    subjects[place], pair, cast.get((place, pair), ()), 0 if self.stop else number
+                )
         by_row: list[list[Contest]] = [[] for _ in subjects]
         for place, pair in sorted(held):
             by_row[place].append(held[place, pair])
         return [tuple(contests) for contests in by_row]
-
-    def _rounds(
-        self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
-    ) -> Iterator[tuple[int, list[tuple[int, Pair]]]]:
-        """Yield the number of each round and its contests, which depend on the contests ``held`` so far."""
-        if self.stop is None:
-            yield from ((number, self._pairs_of_round(subjects, number, held)) for number in range(self.design.rounds))
-        else:
-            yield from ((0, block) for block in self._blocks(subjects, held))
 
     def _blocks(
         self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
@@ -604,14 +603,8 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
-        InvalidInputError: If they name different systems, or a criterion is not pairwise.
+        InvalidInputError: If they name different systems.
     """
-    for about in subjects:
-        if about.judged.scale != "pairwise":
-            raise InvalidInputError(
-                f"the criterion {about.judged.name!r} of instance {about.instance} has the scale "
-                f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
-            )
     systems = common_systems([about.texts for about in subjects])
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
@@ -1313,7 +1306,8 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     else:
         yield f"All systems are distinguishable at the {level} level ({how})."
     for name in ("rank",) if ranking.anytime else ("strength", "length_controlled_winrate"):
-        yield from _missing_notes(name, ranking)
+        for reason, systems in by_reason((each.system, getattr(each, name)) for each in ranking.systems).items():
+            yield f"No {name.replace('_', ' ')} for {systems}: {reason}."
     if not ranking.balanced:
         added = (
             " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
@@ -1324,17 +1318,6 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
             "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model "
             f"of strengths expects against all the other systems.{added if ranking.contests_added else ''}"
         )
-        yield from _missing_notes("rank", ranking)
-
-
-def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
-    """Give notes on the systems without a rank or strength, for each reason."""
-    lacking: dict[str, list[str]] = {}
-    for entry in ranking.systems:
-        if isinstance(value := getattr(entry, name), Missing):
-            lacking.setdefault(value.reason, []).append(entry.system)
-    noun = name.replace("_", " ")
-    yield from (f"No {noun} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
 
 
 def _order_note(table: WinrateAnalysis) -> str:

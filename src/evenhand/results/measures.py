@@ -776,12 +776,6 @@ def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
     return (f"{counts.with_reasons}. No score includes them.",) if counts else ()
 
 
-def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a table's parameters say that draws could stop early."""
-    grid = parameters.get("grid", {})
-    return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
     "a real judge must beat, not a measure of quality."
@@ -790,7 +784,8 @@ BASELINE = (
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the note on measures that do not use all draws, if these could stop early (`aggregation.verdict`)."""
-    if not could_stop_early(parameters):
+    grid = parameters.get("grid", {})
+    if not grid.get("stop_early") or grid["samples"] == 1:
         return ()
     note = (
         "Draws stopped once their outcome was settled. Scores are those of the outcomes; agreement, parse rate, "
