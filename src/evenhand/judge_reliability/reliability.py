@@ -34,16 +34,16 @@ from evenhand.numbers import (
     format_number,
     format_percent,
     format_range,
+    measure,
+    or_missing,
 )
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     Column,
     Line,
     Remark,
-    measure,
     measure_at,
     measures_table,
-    or_missing,
     score_cell,
     table_rows,
     unscored_note,
