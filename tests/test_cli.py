@@ -19,7 +19,7 @@ from evenhand.cli import main
 from evenhand.cli.app import FIRST, MOST_SHOWN, VERBS, command_line
 from evenhand.cli.flags import flag_of, value_of, words_of
 from evenhand.errors import ArtifactError
-from evenhand.raters import alternative_annotator_test
+from evenhand.read_votes import alternative_annotator_test
 from evenhand.reliability_report import ReliabilityReport
 from evenhand.run_files import JOBS, AgreementJob, ChecklistJob, JudgeJob
 from tests.judge_reliability.criteria import LEVELS

@@ -19,7 +19,7 @@ from evenhand.files import check_ending, check_out, written_whole
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
-from evenhand.raters import measure_agreement
+from evenhand.read_votes import measure_agreement
 from evenhand.reliability_report import REPORT_SUFFIXES
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check

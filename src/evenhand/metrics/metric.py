@@ -8,7 +8,6 @@ import logging
 import math
 import warnings
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 from evenhand.by_name import results_of_run
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
+    LabelReader,
     classifications_of,
     clustered_level,
     context_of,
     field_of,
+    is_abstention,
     read_clusters,
     recipe_context_fields,
     row_groups,
@@ -81,15 +81,6 @@ DOCUMENTS: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
     {"rubric": load_rubric, "checklist": load_checklist}
 )
 """The fields that hold a document -> the loader."""
-
-EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "criteria": "criteria.evenhand.direct.relevance",
-        "rubric": "rubrics.evenhand.summarization",
-        "checklist": "checklists.evenhand.summary",
-    }
-)
-"""The fields that hold what is judged -> a catalog id for them."""
 
 
 class InstanceScores(Dict[str, float]):
@@ -388,39 +379,26 @@ class JudgedInstance:
             yield Cell({"instance": self.about.instance, **named, "cluster": self.about.cluster}, tuple(votes))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AwaitedGroup:
-    """A group of instances that were judged, for which unitxt has not asked yet.
+Identity = tuple[int, ...]
+AwaitedGroup = tuple[List[Identity], List[JudgedInstance], Sequence[Mapping[str, Any]]]
+"""A group of instances that were judged, for which unitxt has not asked yet: identities, and intermediate values.
 
-    unitxt scores all instances first, and then each group by another call of the same metric, without naming the
-    evaluation. Each call gets copies of the containers only: the texts and numbers in them are the same objects, which
-    distinguishes the instances of an evaluation from equal ones of another. Nothing is kept after the last group.
-
-    Attributes:
-        members: The identity of each instance.
-        judged: The identity of an instance -> its intermediate value.
-        instances: All instances of the evaluation: an identity is that of objects that live.
-    """
-
-    members: List[tuple[int, ...]]
-    judged: Mapping[tuple[int, ...], JudgedInstance]
-    instances: Sequence[Mapping[str, Any]]
+unitxt scores all instances first, and then each group by another call of the same metric, without naming the
+evaluation. Each call gets copies of the containers only: the texts and numbers in them are the same objects, which
+distinguishes the instances of an evaluation from equal ones of another. All instances of the evaluation are held too,
+as an identity is that of objects that live. Nothing is kept after the last group.
+"""
 
 
 def awaited_groups(instances: Sequence[Mapping[str, Any]], judged: Sequence[JudgedInstance]) -> List[AwaitedGroup]:
-    """Return the groups for which unitxt is going to ask.
-
-    Args:
-        instances: As the recipe has them.
-        judged: The intermediate value of each.
-    """
-    groups, kept = defaultdict(list), {}
+    """Return the groups for which unitxt is going to ask, of the instances of a recipe and their values."""
+    groups: Dict[str, AwaitedGroup] = {}
     for instance, mapped in zip(instances, judged, strict=True):
-        if instance.get("groups"):
-            kept[identity := _identity(instance)] = mapped
-            for group in instance["groups"]:
-                groups[group_str(group)].append(identity)
-    return [AwaitedGroup(members, kept, instances) for members in groups.values()]
+        for group in instance.get("groups") or ():
+            members, values, _ = groups.setdefault(group_str(group), ([], [], instances))
+            members.append(_identity(instance))
+            values.append(mapped)
+    return list(groups.values())
 
 
 def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
@@ -655,8 +633,8 @@ class JudgeMetric(RunFields):
         field = getattr(self, f"{kind}_field")
         if own is None and field is None:
             raise InvalidInputError(
-                f"the metric has neither {kind} nor {kind}_field: give {kind} (a catalog id such as {EXAMPLES[kind]}, "
-                "or an artifact), or the task data field that holds each instance's own"
+                f"the metric has neither {kind} nor {kind}_field: give {kind} (a catalog id, a file or an artifact), "
+                "or the task data field that holds each instance's own"
             )
         if kind in DOCUMENTS:
             judged = load_of_rows(rows, field, f"{kind}_field", cast(Any, kind), self.freeze) if own is None else []
@@ -690,12 +668,11 @@ class JudgeMetric(RunFields):
         if not inputs:
             raise InvalidInputError(NO_INSTANCES)
         instances = [getattr(given, "instance", {}) for given in inputs]
-        if self._awaited_groups:
-            members = [_identity(instance) for instance in instances if "__idx__" in instance]
-            group = next((each for each in self._awaited_groups if each.members == members), None)
-            if group is not None:
-                self._awaited_groups.remove(group)
-                return self._name([group.judged[each] for each in members])
+        members = [_identity(instance) for instance in instances if self._awaited_groups and "__idx__" in instance]
+        for place, (awaited, values, _) in enumerate(self._awaited_groups):
+            if awaited == members:
+                del self._awaited_groups[place]
+                return self._name(values)
         judged = self._judge(inputs)
         if any(instance.get("groups") for instance in instances):
             self._awaited_groups += awaited_groups(instances, judged)
@@ -733,7 +710,7 @@ class JudgeMetric(RunFields):
             ]
         )
         if labels is not None:
-            check_labels(labels, self._run(planned), mode, subjects, gold, seed=self.seed)
+            check_labels(labels, self._run(planned), mode, subjects, gold)
         cast_votes = mode.ask(subjects, panel)
         judged = [
             replace(each, result=mode.result(each.about, votes))
@@ -763,9 +740,7 @@ class JudgeMetric(RunFields):
                 (cell for each in intermediates for cell in each.cells()),
                 [each.gold for each in intermediates],
             )
-            corrected = corrected_scores(
-                labels, run, cells, gold, main, seed=self.seed, with_intervals=self.return_confidence_interval
-            )
+            corrected = corrected_scores(labels, run, cells, gold, main, with_intervals=self.return_confidence_interval)
         return {
             f"{main}_run": run,
             **corrected,
@@ -860,8 +835,6 @@ def check_labels(
     mode: Mode[Any],
     subjects: Sequence[Subject],
     gold: Sequence[Gold],
-    *,
-    seed: int,
 ) -> None:
     """Check, before the first call, that the scores can be corrected: with judges that all abstain.
 
@@ -871,7 +844,6 @@ def check_labels(
         mode: The way of judging.
         subjects: What is judged.
         gold: The labels of each subject.
-        seed: Of draws.
 
     Raises:
         InvalidInputError: Labels that fit no question, or too few of them, or scores that people cannot give.
@@ -886,7 +858,7 @@ def check_labels(
         votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in mode.questions(about)]
         for named, given in mode.cells(about, mode.result(about, votes), 0):
             cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(given)))
-    _correct(results_of_run(run, cells), gold, options, seed)
+    _correct(results_of_run(run, cells), gold, options)
 
 
 def corrected_scores(
@@ -896,7 +868,6 @@ def corrected_scores(
     gold: Sequence[Gold],
     main: str,
     *,
-    seed: int,
     with_intervals: bool,
 ) -> dict[str, Any]:
     """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason.
@@ -907,12 +878,11 @@ def corrected_scores(
         cells: The votes.
         gold: The labels of each instance.
         main: The name of the main score.
-        seed: Of draws.
         with_intervals: Give the limits of intervals too.
     """
     results = results_of_run(run, cells)
     try:
-        found = _correct(results, gold, options, seed)
+        found = _correct(results, gold, options)
     except InvalidInputError as error:  # of a group of instances, which may have no labels; all were checked before
         logger.warning("%s_corrected is missing: %s", main, error)
         return {f"{main}_corrected": float("nan"), f"{main}_corrected_notes": [str(error)]}
@@ -926,7 +896,7 @@ def corrected_scores(
     return entries
 
 
-def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed: int) -> CorrectedScores:
+def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions) -> CorrectedScores:
     """Correct by the labels of each instance that is still there."""
     asked: dict[int, list[QuestionName]] = {}
     for cell in results.cells():
@@ -935,7 +905,7 @@ def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed:
     rows = [
         label for row in gold if row and row["instance"] in asked for label in _labels(row, asked, results.labelled_by)
     ]
-    return correct(results, rows, design=options.gold_design, seed=seed, label_field="label")
+    return correct(results, rows, design=options.gold_design)
 
 
 def _labels(

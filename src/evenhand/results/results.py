@@ -56,7 +56,7 @@ from evenhand.results.vote_columns import (
     write,
 )
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import MISSING_RESPONSE, Verdict
+from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
     import datasets
@@ -284,10 +284,7 @@ class Analysis:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
-        return tuple(
-            self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
-            for cell in self.stored.cells()
-        )
+        return tuple(self.rules.aggregate(cell.votes, self.criterion_of(cell)) for cell in self.stored.cells())
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict."""
