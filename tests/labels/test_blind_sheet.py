@@ -151,9 +151,9 @@ def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged,
         folder.mkdir()
         kept = made.save(folder / name)
         opened = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path != kept]
-        secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "stratum", "by_verdict")
+        secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "by_verdict")
         assert not [word for word in secret for text in opened if word in text]
-        assert all(word in kept.read_text(encoding="utf-8") for word in (*SYSTEMS, "stratum", "probability"))
+        assert all(word in kept.read_text(encoding="utf-8") for word in (*SYSTEMS, "by_verdict", "probability"))
         assert len({next(iter(card.responses.values())) for card in made.cards}) > 10
 
 
@@ -199,7 +199,8 @@ def test_recorded_votes_are_labelled_beside_the_column_that_is_named():
     with pytest.raises(InvalidInputError, match=r"name their column, response_fields=…"):
         recorded.to_label(9, data=votes)
     made = recorded.to_label(9, data=votes, design="by_verdict", response_fields="zelkova-9", context_fields="question")
-    assert [each.stratum for each in made.draw.questions].count("No") == 4  # the roots of 13 and 27 of 9
+    shares = [each.probability for each in made.draw.questions]
+    assert (shares.count(4 / 14), shares.count(5 / 26)) == (4, 5)  # by the roots of 14 and 26
     assert {card.responses["Response"] for card in made.cards} <= {evenhand_text(row["zelkova-9"]) for row in ROWS}
 
 

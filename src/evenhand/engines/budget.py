@@ -21,7 +21,6 @@ from evenhand.votes import Completion, Message
 
 TEMPLATE_TOKENS: Final = 64
 """Tokens that a chat template may add to a conversation: a system prompt of the server is learnt from replies."""
-MESSAGE_TOKENS: Final = 16
 INSTRUCTION_TOKENS: Final = 1024
 """Tokens that a further prompt of a conversation adds to the reply before it, until one was seen."""
 MARGIN: Final = 2
@@ -29,14 +28,13 @@ MARGIN: Final = 2
 LONGEST_TOKEN: Final = 128
 """Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
 of more than 16 characters (``max_sentencepiece_length``)."""
-ROUNDING: Final = 1e-9
 AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
 _WORD: Final = re.compile(r"[^\W_]\S*")
 
 
 def message_bytes(message: Message) -> int:
     """Return no less than the tokens of a message."""
-    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
+    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + 16  # of a template
 
 
 def least_tokens(*texts: str | None) -> int:
@@ -193,7 +191,7 @@ class Budget:
         if self.stopped or (self.max_calls is not None and self.launched + self._calls + calls > self.max_calls):
             return False
         spent = self.cost + self.at_risk + self._dollars
-        return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + ROUNDING)
+        return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + 1e-9)
 
     def promise(self, calls: int, dollars: float) -> None:
         """Keep calls and dollars for a vote; negative numbers give them back, and votes that wait look again."""

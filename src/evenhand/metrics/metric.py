@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 from evenhand.by_name import results_of_run
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
+    LabelReader,
     classifications_of,
     clustered_level,
     context_of,
     field_of,
+    is_abstention,
     read_clusters,
     recipe_context_fields,
     row_groups,
@@ -777,7 +778,7 @@ class JudgeMetric(RunFields):
             column = results.labelled_by[-1] if several else "annotator"
             named = given.items() if isinstance(given, Mapping) else ()
             rows += [{**label, column: str(name), "label": each} for name, each in named] or [label]
-        return results, correct(results, rows, design=self.gold_design, seed=self.seed, label_field="label")
+        return results, correct(results, rows, design=self.gold_design, label_field="label")
 
     def _corrected_scores(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason."""

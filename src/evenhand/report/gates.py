@@ -26,9 +26,10 @@ from evenhand.numbers import (
     format_count,
     format_number,
     format_percent_apart,
+    or_missing,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, Outcomes, UnscoredCounts, or_missing
+from evenhand.results.measures import Measure, Outcomes, UnscoredCounts
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
