@@ -18,17 +18,10 @@ from evenhand.numbers import (
     format_p_value,
     format_percent,
     format_range,
-)
-from evenhand.results.measures import (
-    Column,
-    Reported,
-    Spending,
-    UnscoredCounts,
     measure,
-    measures_table,
     or_missing,
-    reported_difference,
 )
+from evenhand.results.measures import Column, Reported, Spending, UnscoredCounts, measures_table, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals

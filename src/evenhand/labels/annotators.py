@@ -16,8 +16,9 @@ from evenhand.numbers import (
     format_p_value,
     format_percent,
     format_share,
+    measure,
 )
-from evenhand.results.measures import Column, measure, measures_table
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval

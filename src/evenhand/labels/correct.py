@@ -21,10 +21,11 @@ from evenhand.numbers import (
     format_level,
     format_number,
     format_p_value,
+    measure,
     state_p_value,
 )
 from evenhand.options import Design
-from evenhand.results.measures import Column, measure, measures_table
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval

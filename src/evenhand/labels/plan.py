@@ -22,9 +22,9 @@ from scipy.special import ndtri
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Paired, paired, read_gold
-from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.numbers import Kind, Missing, format_count, format_number, format_percent
 from evenhand.options import PlanOptions, takes
-from evenhand.results.measures import Kind, format_value
+from evenhand.results.measures import format_value
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics.correction import LABELS_PER_STRATUM

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 from evenhand.by_name import results_of_run
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
+    LabelReader,
     classifications_of,
     clustered_level,
     context_of,
     field_of,
+    is_abstention,
     read_clusters,
     recipe_context_fields,
     row_groups,

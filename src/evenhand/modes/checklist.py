@@ -41,6 +41,8 @@ from evenhand.numbers import (
     format_range,
     format_score,
     format_share,
+    measure,
+    or_missing,
 )
 from evenhand.options import ChecklistMetric as Metric
 from evenhand.options import ChecklistOptions, RunOptions
@@ -56,9 +58,7 @@ from evenhand.results.measures import (
     UnscoredCounts,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     unscored_bounds_note,
     unscored_note,
 )

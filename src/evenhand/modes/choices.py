@@ -25,19 +25,11 @@ from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
-from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent
+from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import (
-    Column,
-    Reported,
-    baseline_note,
-    measure,
-    measures_table,
-    or_missing,
-    unscored_note,
-)
+from evenhand.results.measures import Column, Reported, baseline_note, measures_table, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows

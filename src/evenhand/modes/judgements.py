@@ -29,7 +29,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share
+from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
 from evenhand.question import Question
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -41,9 +41,7 @@ from evenhand.results.measures import (
     Reported,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     score_column,
     spread_note,
     unscored_bounds_note,

@@ -40,6 +40,8 @@ from evenhand.numbers import (
     format_range,
     format_score,
     format_share,
+    measure,
+    or_missing,
     state_p_value,
 )
 from evenhand.options import Reduction
@@ -56,9 +58,7 @@ from evenhand.results.measures import (
     UnscoredCounts,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     reported_difference,
     unscored_bounds_note,
     unscored_note,
@@ -82,7 +82,7 @@ from evenhand.statistics.intervals import (
     p_value_of,
 )
 from evenhand.statistics.paired_differences import PairComparison, holm
-from evenhand.statistics.ranking import Ranking, rank_systems
+from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
@@ -627,49 +627,22 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemSummary:
+class SystemSummary(SystemRanking):
     """The results of one system over all its contests. A missing number gives the reason.
 
     Attributes:
-        system: Its name.
-        winrate: The share of its battles won, over the scored contests; where it is to hold at any time, the mean of
-            these shares against each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.winrates.unscored_limits`).
         winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
-        mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
-            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect.
-        rank: The rank, by winrate if all met equally often and otherwise by strength.
-        rank_low: The best rank that the tests leave open.
-        rank_high: The worst rank that the tests leave open.
-        field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
-        strength: Davidson's log-strength.
-        length_controlled_winrate: The winrate as it would be if all responses were equally long.
-        contests: The number of its contests.
-        ties: The scored contests without a winner.
-        num_unscored: The contests without a score.
         unscored_counts: The unscored votes on its contests.
     """
 
-    system: str
-    winrate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds")
-    field_winrate: Interval | Missing = measure("score")
     winrate_if_unscored_0: float | Missing = measure("score", always=True)
     winrate_if_unscored_1: float | Missing = measure("score", always=True)
     unscored_bounds: UnscoredBounds | None
-    mean_rank: Interval | Missing = measure("number", always=True)
-    rank: int | Missing = measure("count", always=True)
-    rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
-    rank_high: int | Missing = measure("count", name="rank_ci_high", always=True)
-    strength: Interval | Missing
-    length_controlled_winrate: Interval | Missing
-    contests: int = measure("count", name="num_contests")
-    ties: int = measure("count", name="num_ties")
-    num_unscored: int = measure("count")
     unscored_counts: UnscoredCounts = measure("count", name="", only=("unscored_votes",))
 
 

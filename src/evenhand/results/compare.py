@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from evenhand.errors import EvenhandWarning, InvalidInputError
-from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number
+from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number, measure, or_missing
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, Reported, measure, measures_table, or_missing
+from evenhand.results.measures import Column, Measure, Reported, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, measure
 from evenhand.statistics.contests import Contests, WinRate, rate_against_each, win_rates
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs
@@ -174,17 +174,17 @@ class SystemRanking:
     """
 
     system: str
-    winrate: Interval | Missing
-    contests: int
-    ties: int
-    num_unscored: int
-    rank: int | Missing
-    rank_low: int | Missing
-    rank_high: int | Missing
-    mean_rank: Interval | Missing
+    winrate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds")
+    field_winrate: Interval | Missing = measure("score")
+    mean_rank: Interval | Missing = measure("number", always=True)
+    rank: int | Missing = measure("count", always=True)
+    rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
+    rank_high: int | Missing = measure("count", name="rank_ci_high", always=True)
     strength: Interval | Missing
-    field_winrate: Interval | Missing
     length_controlled_winrate: Interval | Missing
+    contests: int = measure("count", name="num_contests")
+    ties: int = measure("count", name="num_ties")
+    num_unscored: int = measure("count")
 
 
 @dataclass(frozen=True)
