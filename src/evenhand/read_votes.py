@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
-from evenhand.data.cells import (
+from evenhand.data.fields import (
     NOT_ASKED,
     YES_OR_NO,
     LabelReader,
@@ -24,24 +24,22 @@ from evenhand.data.cells import (
     as_text,
     cast_votes,
     categories_of,
-    cells_of,
-    columns_of,
-    is_abstention,
-    is_text_for_nothing,
-    set_aside,
-    weights_by_judge,
-)
-from evenhand.data.fields import (
     cell_error,
+    cells_of,
     check_names,
+    columns_of,
     field_of,
     group_columns,
+    is_abstention,
+    is_text_for_nothing,
     name_in,
     name_of,
     named_groups,
     read_clusters,
     row_groups,
+    set_aside,
     text_of,
+    weights_by_judge,
 )
 from evenhand.data.plain import briefly, number_of, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import Criterion
-from evenhand.data.cells import NO_VERDICT
+from evenhand.data.fields import NO_VERDICT
 from evenhand.judge_reliability.reliability import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range, measure, or_missing
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, score_entries

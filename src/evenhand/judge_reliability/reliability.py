@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
-from evenhand.data.cells import NO_VERDICT, is_abstention
+from evenhand.data.fields import NO_VERDICT, is_abstention
 from evenhand.data.plain import number_of
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.numbers import (

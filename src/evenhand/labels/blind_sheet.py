@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.criteria import Criterion, Option, fold_label
-from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
