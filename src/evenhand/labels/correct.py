@@ -31,7 +31,7 @@ from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
-from evenhand.statistics.paired_differences import (
+from evenhand.statistics.ranking import (
     PairedDifference,
     name_of_tests,
     over_one_family,
