@@ -31,7 +31,7 @@ from evenhand.scoring import differences_tables
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
-from evenhand.statistics.paired_differences import (
+from evenhand.statistics.ranking import (
     PairedDifference,
     over_one_family,
     paired_differences,
