@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.cells import OutOfScaleWarning
+from evenhand.data.fields import OutOfScaleWarning
 from evenhand.functions import agreement
 from tests.support.shared import shared_path
 

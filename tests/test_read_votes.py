@@ -9,7 +9,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.cells import OutOfScaleWarning
+from evenhand.data.fields import OutOfScaleWarning
 from evenhand.data.rows import read_rows
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError

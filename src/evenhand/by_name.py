@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evenhand import raters, row_runs
+from evenhand import read_votes, row_runs
 from evenhand.data.rows import KINDS, row_batches, rows_known
 from evenhand.errors import InvalidInputError
 from evenhand.modes.any_mode import ANALYSES
@@ -48,12 +48,12 @@ class Function(NamedTuple):
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    "aggregate_votes": Function(raters.aggregate_recorded_votes, AggregateVotesArguments),
-    "agreement": Function(raters.measure_agreement, AgreementArguments),
+    "aggregate_votes": Function(read_votes.aggregate_recorded_votes, AggregateVotesArguments),
+    "agreement": Function(read_votes.measure_agreement, AgreementArguments),
     "checklist": Function(row_runs.answer_checklists, ChecklistArguments),
     "grade_scores": Function(row_runs.measure_grade_scores, GradeScoresArguments),
     "judge": Function(row_runs.assess, JudgeArguments),
-    "read_replies": Function(raters.read_recorded_replies, ReadRepliesArguments),
+    "read_replies": Function(read_votes.read_recorded_replies, ReadRepliesArguments),
     "reliability": Function(report_reliability, ReliabilityArguments),
     "run_mode": Function(row_runs.judge_by_mode, RunModeArguments),
     "winrates": Function(row_runs.compare_systems, WinratesArguments),

@@ -49,11 +49,6 @@ def catalog_entries() -> dict[str, Path]:
     return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
 
 
-def entry_ids(prefix: str) -> list[str]:
-    """Return the ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
-    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
-
-
 def own_entry(identifier: str) -> Path | None:
     """Return the file of an id of evenhand's own catalog; None if it has no such id.
 
@@ -88,16 +83,11 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
     """
     kind = kind or KINDS.get(identifier.partition(".")[0])
     folders = [folder for folder in KINDS if kind == KINDS[folder]] or ["criteria", "rubrics", "checklists"]
-    known = [entry for folder in folders for entry in entry_ids(folder)]
+    known = [entry for entry in catalog_entries() if entry.partition(".")[0] in folders]
     last_words = {entry.rpartition(".")[2]: entry for entry in reversed(known)}
     meant = get_close_matches(identifier, last_words, n=1)  # where only the last word of an id is given
     nearest = did_you_mean(last_words[meant[0]] if meant else identifier, known)
     return ArtifactError(f"no local catalog holds the {kind or 'entry'} {identifier!r}. {nearest}")
-
-
-def unknown_engine(name: str) -> ArtifactError:
-    """Return the error for a text that is not an engine."""
-    return ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}")
 
 
 _CONSTANTS = {"None": None, "True": True, "true": True, "False": False, "false": False}

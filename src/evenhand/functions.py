@@ -184,7 +184,7 @@ def aggregate_votes(
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
             a label, the value of an option, True or False, or None if there is none (how they are read:
-            :mod:`evenhand.data.cells`).
+            :mod:`evenhand.data.fields`).
         criteria: The criterion of the votes: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
@@ -209,7 +209,7 @@ def agreement(data: object, votes: str | Sequence[str], criteria: object = None,
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
             vote is a label, the value of an option, True or False, or None if there is none (how they are read:
-            :mod:`evenhand.data.cells`).
+            :mod:`evenhand.data.fields`).
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
         **options: How the votes are read; see :class:`~evenhand.options.AgreementArguments`.

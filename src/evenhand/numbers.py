@@ -8,8 +8,9 @@ where there is room for it; a limit that the data leave open is ∞.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 MISSING = "–"
 """The sign for a missing number."""
@@ -30,6 +31,74 @@ class Missing:
 
     def __str__(self) -> str:
         return f"{MISSING} ({self.reason})"
+
+
+Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
+"""The kind of a number: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other
+number; a count; the p-value of a test; US dollars."""
+
+T = TypeVar("T")
+DECLARED: Final = "measure"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declaration of a measure; see :func:`measure`."""
+
+    kind: Kind
+    name: str | None
+    always: bool
+    shares: bool
+    only: Collection[str] | None
+    bounds: str | None
+
+
+def measure(
+    kind: Kind,
+    *,
+    name: str | None = None,
+    always: bool = False,
+    shares: bool = False,
+    only: Collection[str] | None = None,
+    bounds: str | None = None,
+) -> Any:  # noqa: ANN401 - the type of the field
+    """Declare a field of a frozen result that is a measure.
+
+    Its value is a number, an estimate with an interval, or :class:`Missing`; a mapping stands for a
+    measure of each entry (``<name>_<key>``), and a result for its own measures.
+
+    Args:
+        kind: The kind of the number.
+        name: The name under which it is reported; the field's own by default, and the score itself if it is empty.
+        always: Give unitxt NaN if it is missing, instead of leaving it out.
+        shares: The mapping counts; report what share of all each entry is.
+        only: The fields of a result that are meant; all by default.
+        bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
+            fields to them. A score that a condition can name and that unscored votes could move has some.
+    """
+    return field(metadata={DECLARED: Declared(kind, name, always, shares, only, bounds)})
+
+
+def or_missing(value: T | None, reason: str) -> T | Missing:
+    """Return the value, or why there is none.
+
+    >>> or_missing(None, "no instance has a score")
+    Missing(reason='no instance has a score')
+    """
+    return Missing(reason) if value is None else value
+
+
+def by_reason(named: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the reason of each missing value -> the names of the values that are missing for it.
+
+    >>> by_reason([("a", Missing("no votes")), ("b", 1.0), ("c", Missing("no votes"))])
+    {'no votes': 'a, c'}
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in named:
+        if isinstance(value, Missing):
+            found.setdefault(value.reason, []).append(name)
+    return {reason: ", ".join(names) for reason, names in found.items()}
 
 
 _NOISE = 1e-12

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import names_of
-from evenhand.data.cells import YES_OR_NO, LabelReader
-from evenhand.data.fields import check_label_columns
+from evenhand.data.fields import YES_OR_NO, LabelReader, check_label_columns
 from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
@@ -37,8 +36,7 @@ from evenhand.options import (
     RunOptions,
     WinratesArguments,
 )
-from evenhand.raters import verdicts_of_votes
-from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, votes_given
+from evenhand.read_votes import COMPARISONS, read_assessments, refuse_vote_columns, verdicts_of_votes, votes_given
 from evenhand.report.page import report_page
 from evenhand.results.measures import Remark, Spending, UnscoredCounts, baseline_note
 from evenhand.results.render import PrintedTables, TextTable

@@ -14,8 +14,8 @@ from typing import Any, Final, Self, TypeVar
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_option
-from evenhand.data.cells import LabelReader
 from evenhand.data.fields import (
+    LabelReader,
     cell_error,
     cell_name,
     check_label_columns,

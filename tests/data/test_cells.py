@@ -6,7 +6,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.data.cells import YES_OR_NO, LabelReader
+from evenhand.data.fields import YES_OR_NO, LabelReader
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import example_pool

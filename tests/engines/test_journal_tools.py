@@ -107,10 +107,10 @@ def test_stats_and_the_verbs_on_a_journal(path, tmp_path, capsys):
     ("arguments", "told"),
     [
         (["check"], "there is no journal"),
-        (["prune"], "journal prune needs --older-than, which is missing"),
+        (["prune"], "parameter --older-than requires"),
         (["prune", "--older-than", "soon"], "Invalid value for --older-than"),
         (["stats", "--older-than", "5d"], "Unknown option: --older-than"),
-        (["import"], "journal import needs FILE, which is missing"),
+        (["import"], "parameter FILE requires"),
         (["import", "nowhere.jsonl"], "cannot be read"),
         (["import", "~nobody-at-all/lines.jsonl"], "cannot be read"),
         (["import", "queue"], "it is no regular file"),

@@ -106,7 +106,7 @@ def human(results: Any, labels: SheetLabels) -> dict[tuple[str, str], dict[int, 
     return {
         (each.judge.system, each.judge.criterion): {
             row.instance: float(score)
-            for row, score in zip(each.judge.rows, each.human, strict=True)
+            for row, score in zip(each.judge.rows, each.people.scores, strict=True)
             if not math.isnan(score)
         }
         for each in paired(results, labels)
@@ -151,9 +151,9 @@ def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged,
         folder.mkdir()
         kept = made.save(folder / name)
         opened = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path != kept]
-        secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "stratum", "by_verdict")
+        secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "by_verdict")
         assert not [word for word in secret for text in opened if word in text]
-        assert all(word in kept.read_text(encoding="utf-8") for word in (*SYSTEMS, "stratum", "probability"))
+        assert all(word in kept.read_text(encoding="utf-8") for word in (*SYSTEMS, "by_verdict", "probability"))
         assert len({next(iter(card.responses.values())) for card in made.cards}) > 10
 
 
@@ -199,7 +199,8 @@ def test_recorded_votes_are_labelled_beside_the_column_that_is_named():
     with pytest.raises(InvalidInputError, match=r"name their column, response_fields=…"):
         recorded.to_label(9, data=votes)
     made = recorded.to_label(9, data=votes, design="by_verdict", response_fields="zelkova-9", context_fields="question")
-    assert [each.stratum for each in made.draw.questions].count("No") == 4  # the roots of 13 and 27 of 9
+    shares = [each.probability for each in made.draw.questions]
+    assert (shares.count(4 / 14), shares.count(5 / 26)) == (4, 5)  # by the roots of 14 and 26
     assert {card.responses["Response"] for card in made.cards} <= {evenhand_text(row["zelkova-9"]) for row in ROWS}
 
 
@@ -261,7 +262,7 @@ def test_several_people_and_how_far_they_agree(judged, tmp_path):
     assert f"{(0.75 - chance) / (1 - chance):.2f} [" in text  # Cohen's kappa
     assert "Krippendorff's alpha of the 2 humans" in text
     divided = paired(judged.filter(criterion="good"), found)
-    assert sum(int((each.human == 0.5).sum()) for each in divided) == 15
+    assert sum(int((each.people.scores == 0.5).sum()) for each in divided) == 15
     found.save(tmp_path / "gold.jsonl")
     again = read_gold(judged, tmp_path / "gold.jsonl")
     assert (again.entries, again.design) == (found.entries, "random")

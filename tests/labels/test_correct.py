@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.cells import LabelReader
+from evenhand.data.fields import LabelReader
 from evenhand.errors import InvalidInputError
 from evenhand.results.vote_columns import Cell
 from tests.modes.test_new_mode import ToneMode

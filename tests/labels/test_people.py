@@ -30,7 +30,7 @@ def by_name(pairs: tuple[Paired, ...]) -> dict[tuple[str, str], Paired]:
 
 
 def values(pair: Paired) -> list[float | None]:
-    return [None if math.isnan(value) else float(value) for value in pair.human]
+    return [None if math.isnan(value) else float(value) for value in pair.people.scores]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_label_finds_its_question(judged: Any, gold: Any) -> None:
     found = by_name(paired(judged, read_gold(judged, gold)))
     assert values(found["birch", "good"]) == [None, None, 0.0, None]
     assert values(found["alder", "good"]) == [None] * 4
-    assert found["birch", "good"].selected == (None, None, "No", None)
+    assert [row.selected for row in found["birch", "good"].people.rows] == [None, None, "No", None]
 
 
 def test_the_gold_that_a_result_holds_is_read(judged: Any) -> None:
@@ -102,7 +102,7 @@ def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
     labels = read_gold(alone, [{"id": row, "label": label, "annotator": who} for row, label, who in said])
     (found,) = paired(alone, labels)
     assert values(found) == [1.0, 0.5, 0.0, None]
-    assert found.selected == ("Yes", None, "No", None)
+    assert [row.selected for row in found.people.rows] == ["Yes", None, "No", None]
     assert labels.annotators == ("ann", "bo", "cy")
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
-from evenhand.raters import alternative_annotator_test
+from evenhand.read_votes import alternative_annotator_test
 from tests.support.rows import write_rows
 from tests.support.shared import shared_path
 

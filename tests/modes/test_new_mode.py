@@ -16,8 +16,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.mode import Mode, Subject
-from evenhand.numbers import Missing, format_level
-from evenhand.results.measures import measure, or_missing
+from evenhand.numbers import Missing, format_level, measure, or_missing
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from evenhand.votes import Verdict

@@ -50,7 +50,9 @@ class RubricScore:
     sections: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
+def rubric_score(
+    verdicts: Sequence[Verdict], rubric: Rubric, values: Sequence[float | None] | None = None
+) -> RubricScore:
     r"""Return one score in [0, 1] from one verdict per criterion, in the rubric's order.
 
     With weights :math:`w_i` and the values :math:`v_i` of the options selected (``Verdict.value``, snapped), each as a
@@ -78,6 +80,7 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     Args:
         verdicts: One per criterion.
         rubric: Gives weights, values and the NA strategy.
+        values: The value of each criterion; by default that of the option that its verdict selects.
 
     Raises:
         InvalidInputError: If there are more or fewer verdicts than criteria.
@@ -102,10 +105,12 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     na: list[str] = []
     unscored: list[str] = []
     reasons: list[UnscoredReason] = []
-    for criterion, verdict in zip(rubric.criteria, verdicts, strict=True):
-        value = _value_of(verdict, criterion, rubric)
+    given = [verdict.value for verdict in verdicts] if values is None else values
+    for criterion, verdict, own in zip(rubric.criteria, verdicts, given, strict=True):
+        value = None if own is None else criterion.share_of_range(own)
         if verdict.na:
             na.append(criterion.name)
+            value = _na_value(criterion, rubric) if own is None else value
         elif value is None:
             unscored.append(criterion.name)
             reasons.append(verdict.unscored_reason or "no_value")
@@ -135,13 +140,6 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
 
 _Weighed = tuple[float, float | None]
 """A weight, and the value that it weighs; None if it is left out."""
-
-
-def _value_of(verdict: Verdict, criterion: Criterion, rubric: Rubric) -> float | None:
-    """Return the value that a verdict counts; None if it is left out."""
-    if verdict.na:
-        return _na_value(criterion, rubric)
-    return None if verdict.value is None else criterion.share_of_range(verdict.value)
 
 
 def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:

@@ -51,7 +51,7 @@ from pydantic import model_validator
 from evenhand.criteria import Criterion, Scale, fold_label
 from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.options import NEEDS_ALL_DRAWS, RuleOptions
-from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
 
@@ -143,15 +143,15 @@ class Levels:
         return self.scale == "pairwise"
 
     @property
-    def graded(self) -> bool:
-        """Whether a pairwise criterion has more than one option on a side."""
+    def by_value(self) -> bool:
+        """Whether draws result in their median, and not in the option or side drawn most often.
+
+        So do those of an ordinal criterion, and of a pairwise one with several options on a side.
+        """
+        if not self.pairwise:
+            return self.has_values and self.scale == "ordinal"
         sides = [self.side(self.number(index)) for index in self.scored]
         return sides.count(1) > 1 or sides.count(-1) > 1
-
-    @property
-    def by_value(self) -> bool:
-        """Whether draws result in their median, and not in the option or side drawn most often."""
-        return self.has_values and (self.graded if self.pairwise else self.scale == "ordinal")
 
     @property
     def met(self) -> int:
@@ -234,12 +234,7 @@ RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
 """Scale -> the panel rules that belong to it, the default first."""
 
 ON_POSITION_BIAS: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
-    {
-        "binary": ("average", "abstain", "first"),
-        "ordinal": ("average", "abstain", "first"),
-        "nominal": ("average", "abstain", "first"),
-        "pairwise": ("tie", "average", "abstain", "first"),
-    }
+    {scale: (*["tie"] * (scale == "pairwise"), "average", "abstain", "first") for scale in RULES}
 )
 """Scale -> the policies for a judge whose orders disagree, the default first. ``average`` needs options with values;
 without them the default is ``abstain``."""
@@ -250,12 +245,14 @@ WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
 
 def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """Compute the (weighted) mean, independent of the order of the values and never outside their range."""
-    weights = [1.0] * len(values) if weights is None else weights
-    mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+    if weights is None:
+        mean = math.fsum(values) / len(values)
+    else:
+        mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
     return min(max(mean, min(values)), max(values))
 
 
-BY_VALUE: Final[Mapping[str, Callable[[Sequence[float], Sequence[float]], float]]] = {
+BY_VALUE: Final[Mapping[str, Callable[[Sequence[float], Sequence[float] | None], float]]] = {
     "mean": average_of,
     "weighted_mean": average_of,
     "median": lambda values, _: statistics.median(values),
@@ -267,13 +264,6 @@ BY_VALUE: Final[Mapping[str, Callable[[Sequence[float], Sequence[float]], float]
 
 class AggregationWarning(EvenhandWarning):
     """A rule could not be applied as written, and another was applied."""
-
-
-class Ballot(NamedTuple):
-    """The choice and weight of one judge in a panel."""
-
-    choice: Choice
-    weight: float
 
 
 def check_rule(rule: str | None, scale: Scale) -> str:
@@ -337,30 +327,31 @@ def check_weights(weights: Weights) -> None:
         raise InvalidInputError(f"every judge has the weight 0 ({dict(weights)!r}); one must count")
 
 
-def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: int) -> Choice:
+def panel_choice(choices: Sequence[Choice], weights: Sequence[float], rule: str, levels: Levels, asked: int) -> Choice:
     """Return the choice of a panel under a rule of its scale (section "judges" of :func:`aggregate`).
 
     Args:
-        ballots: The ballots of the judges who chose something.
+        choices: The choices of the judges who chose something.
+        weights: Their weights.
         rule: One of the scale's.
         levels: The levels of the criterion.
         asked: The number of judges asked, including those who abstained.
     """
     if rule == "absolute_majority":
-        return _absolute_majority(ballots, levels, asked)
-    if len({ballot.choice for ballot in ballots}) == 1:
-        return ballots[0].choice
-    if rule not in WEIGHTED_RULES:
-        ballots = _of_equal_weight(ballots)
+        return _absolute_majority(choices, levels, asked)
+    if len(set(choices)) == 1:
+        return choices[0]
+    counted = weights if rule in WEIGHTED_RULES else None
     if rule in BY_VALUE and levels.has_values:
-        values = [levels.value_of(ballot.choice) for ballot in ballots]
-        number = BY_VALUE[rule](values, [ballot.weight for ballot in ballots])
-        takers = [b for b, value in zip(ballots, values, strict=True) if rule not in {"min", "max"} or value == number]
-        return _mean_choice(takers, levels, number)
-    chosen = {ballot.choice.option for ballot in ballots}
+        values = [levels.value_of(choice) for choice in choices]
+        number = BY_VALUE[rule](values, counted)
+        one_end = rule in {"min", "max"}
+        takers = [choice for choice, value in zip(choices, values, strict=True) if not one_end or value == number]
+        return _mean_choice(takers, levels, number=number)
+    chosen = {choice.option for choice in choices}
     if levels.scale == "binary" and rule in {"any", "unanimous"}:
         decides, other = (levels.met, levels.unmet) if rule == "any" else (levels.unmet, levels.met)
-        return _selected(ballots, decides if decides in chosen else other, levels)
+        return _selected(choices, decides if decides in chosen else other, levels)
     if rule == "unanimous" and len(chosen) > 1:
         if levels.na_index is not None:
             return Choice(levels.na_index, None)
@@ -370,58 +361,54 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: in
             AggregationWarning,
             stacklevel=3,
         )
-    return most_chosen(ballots, levels)
+    return most_chosen(choices, levels, counted)
 
 
-def _of_equal_weight(ballots: Sequence[Ballot]) -> list[Ballot]:
-    return [Ballot(ballot.choice, 1.0) for ballot in ballots]
-
-
-def most_chosen(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+def most_chosen(choices: Sequence[Choice], levels: Levels, weights: Sequence[float] | None = None) -> Choice:
     """Return the option with the most weight, ties to the worst; for pairwise the winning side, ties to the tie.
 
     Its number is the mean of the judges that chose it: the option's own value, unless a judge's orders disagreed and
     were averaged, or judges took a side at different grades.
     """
-    groups: defaultdict[int, list[Ballot]] = defaultdict(list)
-    for ballot in ballots:
-        choice = ballot.choice
-        groups[levels.side(levels.value_of(choice)) if levels.pairwise else choice.option].append(ballot)
-    totals = {group: math.fsum(ballot.weight for ballot in own) for group, own in groups.items()}
+    weights = [1.0] * len(choices) if weights is None else weights
+    groups: defaultdict[int, list[tuple[Choice, float]]] = defaultdict(list)
+    for choice, weight in zip(choices, weights, strict=True):
+        groups[levels.side(levels.value_of(choice)) if levels.pairwise else choice.option].append((choice, weight))
+    totals = {group: math.fsum(weight for _, weight in own) for group, own in groups.items()}
     most = max(totals.values()) * (1 - TOLERANCE)
     leaders = [group for group, total in totals.items() if total >= most]
     if levels.pairwise and len(leaders) > 1:
         return levels.tie
-    return _mean_choice(groups[leaders[0] if levels.pairwise else levels.worst(leaders)], levels)
+    own, own_weights = zip(*groups[leaders[0] if levels.pairwise else levels.worst(leaders)], strict=True)
+    return _mean_choice(own, levels, own_weights)
 
 
-def _mean_choice(ballots: Sequence[Ballot], levels: Levels, number: float | None = None) -> Choice:
-    """Return the option that all ballots chose, else the one nearest to a number, by default their mean."""
-    choices = {ballot.choice for ballot in ballots}
-    if len(choices) == 1:
-        return choices.pop()
+def _mean_choice(
+    choices: Sequence[Choice], levels: Levels, weights: Sequence[float] | None = None, number: float | None = None
+) -> Choice:
+    """Return the option that all judges chose, else the one nearest to a number, by default their mean."""
+    if len(set(choices)) == 1:
+        return choices[0]
     if number is None:
-        weights = [ballot.weight for ballot in ballots]
-        number = average_of([levels.value_of(ballot.choice) for ballot in ballots], weights)
+        number = average_of([levels.value_of(choice) for choice in choices], weights)
     options = {choice.option for choice in choices}
     return Choice(options.pop() if len(options) == 1 else levels.snap(number), number)
 
 
-def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
+def _selected(choices: Sequence[Choice], index: int, levels: Levels) -> Choice:
     """Return an option, with the mean number of the judges that chose it."""
-    takers = [ballot for ballot in ballots if ballot.choice.option == index]
+    takers = [choice for choice in choices if choice.option == index]
     return _mean_choice(takers, levels) if takers else levels.choice(index)
 
 
-def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
+def _absolute_majority(choices: Sequence[Choice], levels: Levels, asked: int) -> Choice:
     """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
-    equal = _of_equal_weight(ballots)
     if levels.pairwise:
-        side = levels.side(levels.value_of(choice := most_chosen(equal, levels)))
-        won = sum(levels.side(levels.value_of(ballot.choice)) == side for ballot in equal)
+        side = levels.side(levels.value_of(choice := most_chosen(choices, levels)))
+        won = sum(levels.side(levels.value_of(each)) == side for each in choices)
         return choice if 2 * won > asked else levels.tie
-    met = sum(ballot.choice.option == levels.met for ballot in equal)
-    return _selected(equal, levels.met if 2 * met > asked else levels.unmet, levels)
+    met = sum(choice.option == levels.met for choice in choices)
+    return _selected(choices, levels.met if 2 * met > asked else levels.unmet, levels)
 
 
 def expected_value(
@@ -469,54 +456,34 @@ def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | No
     Returns:
         The mean over the scored votes that have probabilities, those that cover too little included; None without any.
     """
-    valued = [place for place, option in enumerate(criterion.options) if option.value is not None and not option.na]
+    valued = [place for place, option in enumerate(criterion.options) if option.value is not None]
     known = [vote.probabilities for vote in votes if vote.scored and vote.probabilities is not None]
     masses = [min(1.0, math.fsum(probabilities[place] for place in valued)) for probabilities in known]
     return math.fsum(masses) / len(masses) if masses else None
 
 
-_NA = -2
-"""Stands for "does not apply" where the answers of several orders are compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class OrderResult:
-    """The result of one judge in one order.
+class Collapsed(NamedTuple):
+    """The result of one judge, in one order or in all.
 
     Attributes:
-        choice: The choice; None when no vote of the order is scored.
+        choice: The choice; None when no vote is scored, or the judge abstains.
         na: No vote is scored, and at least one says that the criterion does not apply.
-        spread: The population standard deviation of the values drawn; None with fewer than two.
-        draws: The number of values drawn.
-        undecided: The draws stopped before their result was settled.
+        abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
+        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, at any
+            grade); None with fewer than two.
+        redrawn: The values of two or more draws in one order.
+        undecided: The draws of one order stopped before their result was settled.
     """
 
     choice: Choice | None = None
     na: bool = False
-    spread: float | None = None
-    draws: int = 0
+    abstains: bool = False
+    consistent: bool | None = None
+    redrawn: tuple[float, ...] = ()
     undecided: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeResult:
-    """The result of one judge in all orders.
-
-    Attributes:
-        choice: The choice; None when the judge is unscored, abstains or says NA.
-        na: The judge says that the criterion does not apply.
-        abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
-        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, at any
-            grade); None with fewer than two.
-    """
-
-    choice: Choice | None
-    na: bool
-    abstains: bool
-    consistent: bool | None
-
-
-def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | None = None) -> OrderResult:
+def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | None = None) -> Collapsed:
     """Collapse one judge's draws in one order (section "samples" of :func:`aggregate`).
 
     Draws that could stop early have no ``spread``, and are ``undecided`` if they do not settle the outcome under this
@@ -529,12 +496,12 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | No
         check_mean_over_draws(votes, "scoring='expected'")
     left = draws_left_out(votes)
     if left and not draws_are_settled(votes, levels, left):
-        return OrderResult(undecided=True)
+        return Collapsed(undecided=True)
     scored = [
         (vote, vote.selected_index) for vote in votes if vote.selected_index is not None and not is_na(vote, levels)
     ]
     if not scored:
-        return OrderResult(na=any(is_na(vote, levels) for vote in votes))
+        return Collapsed(na=any(is_na(vote, levels) for vote in votes))
     if min_mass is not None and levels.has_values:
         numbers = [_expected(vote, index, levels, min_mass) for vote, index in scored]
         mean = average_of(numbers)
@@ -542,8 +509,7 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | No
     else:
         choice = collapse_indices([index for _, index in scored], levels)
         numbers = [levels.number(index) for _, index in scored] if levels.has_values else []
-    redrawn = len(numbers) > 1 and not stopped_early(votes)
-    return OrderResult(choice, spread=statistics.pstdev(numbers) if redrawn else None, draws=len(numbers))
+    return Collapsed(choice, redrawn=tuple(numbers) if len(numbers) > 1 and not stopped_early(votes) else ())
 
 
 def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
@@ -553,23 +519,25 @@ def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
     if levels.by_value:
         index = levels.snap(statistics.median([levels.number(index) for index in indices]))
         return levels.choice(index) if index >= 0 else levels.tie
-    return most_chosen([Ballot(levels.choice(index), 1.0) for index in indices], levels)
+    return most_chosen([levels.choice(index) for index in indices], levels)
 
 
-def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
+def collapse_orders(orders: Mapping[tuple[int, ...], Collapsed], policy: str, levels: Levels) -> Collapsed:
     """Collapse one judge's orders (section "orders" of :func:`aggregate`)."""
     results = orders.values()
     choices = [result.choice for result in results if result.choice is not None]
-    answers = [levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices]
-    answers += [_NA for result in results if result.na]
+    answers: list[int | None] = [
+        levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices
+    ]
+    answers += [None for result in results if result.na]  # which says that it does not apply
     consistent = len(set(answers)) == 1 if len(answers) > 1 else None
     if policy == "first" or len(orders) == 1:
         first = orders[min(orders)]
-        return JudgeResult(first.choice, first.na, abstains=False, consistent=consistent)
+        return Collapsed(first.choice, first.na, consistent=consistent)
     if not choices:
-        return JudgeResult(None, bool(answers), abstains=False, consistent=consistent)
+        return Collapsed(na=bool(answers), consistent=consistent)
     if policy == "abstain" and consistent is not True:
-        return JudgeResult(None, na=False, abstains=True, consistent=consistent)
+        return Collapsed(abstains=True, consistent=consistent)
     choice = choices[0]
     if len(set(choices)) > 1:
         values = [levels.value_of(each) for each in choices]
@@ -580,9 +548,9 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
             if levels.pairwise or levels.scale == "ordinal":
                 option = levels.snap(value)
             else:
-                option = most_chosen([Ballot(each, 1.0) for each in choices], levels).option
+                option = most_chosen(choices, levels).option
             choice = Choice(option, value)
-    return JudgeResult(choice, na=False, abstains=False, consistent=consistent)
+    return Collapsed(choice, consistent=consistent)
 
 
 def is_na(vote: Vote, levels: Levels) -> bool:
@@ -592,10 +560,8 @@ def is_na(vote: Vote, levels: Levels) -> bool:
 
 def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
     """Return the mean value of the options under the vote's probabilities; without them the value of its selection."""
-    if vote.probabilities is None:
-        return levels.number(index)
-    values = [None if na else value for value, na in zip(levels.values, levels.na, strict=True)]
-    expected = expected_value(vote.probabilities, values, min_mass=min_mass)
+    known = vote.probabilities
+    expected = None if known is None else expected_value(known, levels.values, min_mass=min_mass)
     return levels.number(index) if expected is None else expected
 
 
@@ -937,24 +903,22 @@ def _collapse(
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
     every = [cell for orders in cells.values() for cell in orders.values()]
-    drawn = [(cell.spread, cell.draws) for cell in every if cell.spread is not None]
+    drawn = [(len(cell.redrawn), _squares(cell.redrawn)) for cell in every if cell.redrawn]
     consistent = [result.consistent for result in results.values() if result.consistent is not None]
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
-        "spread": average_of([spread for spread, _ in drawn]) if drawn else None,
-        "draw_variance": average_of([spread**2 * n / (n - 1) for spread, n in drawn]) if drawn else None,
+        "spread": average_of([math.sqrt(squares / n) for n, squares in drawn]) if drawn else None,
+        "draw_variance": average_of([squares / (n - 1) for n, squares in drawn]) if drawn else None,
         "votes": tuple(votes),
     }
     if any(cell.undecided for cell in every):
         return Verdict(unscored_reason="stopped_early", **reliability)
     counted = {judge: result for judge, result in results.items() if judge_weights[judge] > 0}
-    ballots = [
-        Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
-    ]
+    choices = {judge: result.choice for judge, result in counted.items() if result.choice is not None}
     choice: Choice | None = None
-    if ballots:
+    if choices:
         asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
-        choice = panel_choice(ballots, rule, levels, asked)
+        choice = panel_choice([*choices.values()], [judge_weights[judge] for judge in choices], rule, levels, asked)
     elif not any(result.na for result in counted.values()) or any(result.abstains for result in counted.values()):
         contradicting = {judge for judge, result in counted.items() if result.abstains and result.consistent is False}
         reasons: list[UnscoredReason] = [
@@ -1016,6 +980,12 @@ def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, flo
     return found
 
 
+def _squares(values: Sequence[float]) -> float:
+    """Return the sum of the squared deviations from the mean."""
+    mean = average_of(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
 def _assessment(
     votes: Sequence[Vote], agrees: Callable[[Vote], bool], levels: Levels, number: float | None
 ) -> str | None:
@@ -1023,20 +993,15 @@ def _assessment(
 
     Of several the first: in the given order of options before any other, in the first draw.
     """
-
-    def distance(vote: Vote) -> float:
-        value = None if vote.selected_index is None else levels.values[vote.selected_index]
-        if agrees(vote):
-            return -1.0
-        return math.inf if value is None or number is None else round(abs(value - number), 9)
-
-    reasoned = [
-        (distance(vote), vote.order, vote.judge_id, vote.sample, vote.assessment)
-        for vote in votes
-        if vote.assessment is not None
-    ]
-    nearest, *_, assessment = min(reasoned, default=(math.inf, None))
-    return None if nearest == math.inf else assessment
+    reasoned = [vote for vote in votes if vote.assessment is not None]
+    chosen = [vote for vote in reasoned if agrees(vote)]
+    if not chosen and number is not None:
+        indices = [(vote, vote.selected_index) for vote in reasoned if vote.selected_index is not None]
+        valued = [(abs(value - number), vote) for vote, index in indices if (value := levels.values[index]) is not None]
+        nearest = min((distance for distance, _ in valued), default=0.0) + levels.tolerance
+        chosen = [vote for distance, vote in valued if distance <= nearest]
+    first = min(chosen, key=lambda vote: (vote.order, vote.judge_id, vote.sample), default=None)
+    return None if first is None else first.assessment
 
 
 class VoteRules(RuleOptions):
@@ -1081,7 +1046,9 @@ class VoteRules(RuleOptions):
             )
 
     def aggregate(self, votes: Sequence[Vote], criterion: Criterion, *, weights: Weights = None) -> Verdict:
-        """Return the verdict; see :func:`aggregate`."""
+        """Return the verdict; see :func:`aggregate`. Without votes there is no response."""
+        if not votes:
+            return MISSING_RESPONSE
         return aggregate(
             votes,
             criterion,

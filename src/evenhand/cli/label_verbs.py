@@ -20,7 +20,6 @@ class LabelOptions(Options):
     gold: str | None = option(None, "The file of labels; by default the gold labels of the data.")
     design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
     level: float | None = option(None, "Of the intervals; by default that of the result.")
-    seed: int = option(0, "Of draws.")
     label_field: str = option("label", "The column with the label.")
 
 

@@ -49,7 +49,7 @@ class FileContents(PrintedTables):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return one row per column: the number of filled cells, and the first different values."""
-        from evenhand.data.cells import is_abstention  # noqa: PLC0415 - a second of import
+        from evenhand.data.fields import is_abstention  # noqa: PLC0415 - a second of import
 
         columns = []
         for name in dict.fromkeys(str(name) for row in self.rows for name in row):

@@ -63,15 +63,11 @@ MOST_WAITING: Final = 50_000
 """Requests that wait at once, at most: they are in the batches of one wave."""
 QUIET_SECONDS: Final = 0.5
 """A batch leaves when no request has come for this long."""
-SLOWER: Final = 1.5
-LONGEST_INTERVAL: Final = 60
-"""Times the first interval, at most, between two looks at a batch."""
 SUBMISSIONS: Final = 2
 """The number of submissions of one request: after a failure that may pass, it is sent once more."""
 ENDING_SECONDS: Final = 10.0
 """For a batch that is being made or recorded when a run is stopped."""
 LONGEST_PAUSE: Final = 300.0
-ROWS_AT_ONCE: Final = 256
 MOST_RESULT_BYTES: Final = 2**31
 ANSWER_SECONDS: Final = 60.0
 READ_SECONDS: Final = 600.0
@@ -82,7 +78,6 @@ FULL: Final = "token_limit_exceeded"
 ANTHROPIC_URL: Final = "https://api.anthropic.com/v1"
 ANTHROPIC_HOST: Final = "anthropic.com"
 ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
-ANTHROPIC_VERSION: Final = "2023-06-01"
 DEFAULT_MAX_TOKENS: Final = 4096
 """The token limit of a reply where none is given: Anthropic wants one."""
 FINISHES: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
@@ -270,7 +265,7 @@ def provider_at(address: ServerAddress, interface: str, model: str | None = None
         return OpenAIBatches(address, model)
     default = ANTHROPIC_KEY if at_anthropic and os.environ.get(ANTHROPIC_KEY) else None
     key = default if address.api_key_env is None else address.api_key_env
-    version = {"anthropic-version": ANTHROPIC_VERSION}
+    version = {"anthropic-version": "2023-06-01"}
     return AnthropicBatches(ServerAddress(address.base_url, key, address.headers_env, version, "x-api-key"), model)
 
 
@@ -577,7 +572,7 @@ class BatchJudge(RemoteJudge):
                 if (standing := await self._provider.look(self._http, record.name)).ended:
                     return standing
             await asyncio.sleep(interval)
-            interval = min(LONGEST_INTERVAL * self.settings.batch_interval, SLOWER * interval)
+            interval = min(60 * self.settings.batch_interval, 1.5 * interval)
 
     async def _collect(self, record: BatchRecord, standing: Standing) -> None:
         """Record the replies of a batch that has ended, and answer those who wait."""
@@ -636,7 +631,7 @@ class BatchJudge(RemoteJudge):
                 outcomes[key] = outcome if isinstance(outcome, EngineError) else None
                 if not isinstance(outcome, EngineError):
                     replies[key] = self.priced(short_enough(outcome), json.loads(requests[key])["messages"])
-                if len(outcomes) % ROWS_AT_ONCE == 0:
+                if len(outcomes) % 256 == 0:  # let other tasks run
                     await asyncio.sleep(0)
             own = {key: reply.model_copy(update={"attempts": 1}) for key, reply in replies.items()}
             rows = [Row.of(key, self._identity, requests[key], reply) for key, reply in own.items()]

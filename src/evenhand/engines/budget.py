@@ -21,7 +21,6 @@ from evenhand.votes import Completion, Message
 
 TEMPLATE_TOKENS: Final = 64
 """Tokens that a chat template may add to a conversation: a system prompt of the server is learnt from replies."""
-MESSAGE_TOKENS: Final = 16
 INSTRUCTION_TOKENS: Final = 1024
 """Tokens that a further prompt of a conversation adds to the reply before it, until one was seen."""
 MARGIN: Final = 2
@@ -29,14 +28,13 @@ MARGIN: Final = 2
 LONGEST_TOKEN: Final = 128
 """Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
 of more than 16 characters (``max_sentencepiece_length``)."""
-ROUNDING: Final = 1e-9
 AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
 _WORD: Final = re.compile(r"[^\W_]\S*")
 
 
 def message_bytes(message: Message) -> int:
     """Return no less than the tokens of a message."""
-    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
+    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + 16  # of a template
 
 
 def least_tokens(*texts: str | None) -> int:
@@ -91,11 +89,6 @@ class Prices:
         self._longest: dict[int, int] = {}  # tokens of a reply, by its turn in the conversation
         self._added = 0.0
         self._ratio = 1.0
-
-    @property
-    def limit(self) -> str:
-        """The token limit of a reply in words."""
-        return "without max_tokens" if self._limit is None else f"with max_tokens={self._limit}"
 
     def bounds(self, request: Request, calls: int) -> tuple[float, float]:
         """Return US dollars of the call of a request at most, and of as many more calls of its conversation.
@@ -167,9 +160,6 @@ class Budget:
         self._when_stopped: list[Callable[[], None]] = []
         self._changed = asyncio.Event()
 
-    def __repr__(self) -> str:
-        return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
-
     def left(self) -> Budget:
         """Return a budget of what is left of this one."""
         return Budget(
@@ -193,7 +183,7 @@ class Budget:
         if self.stopped or (self.max_calls is not None and self.launched + self._calls + calls > self.max_calls):
             return False
         spent = self.cost + self.at_risk + self._dollars
-        return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + ROUNDING)
+        return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + 1e-9)
 
     def promise(self, calls: int, dollars: float) -> None:
         """Keep calls and dollars for a vote; negative numbers give them back, and votes that wait look again."""
@@ -225,7 +215,7 @@ class Budget:
         self.at_risk += beyond
         return beyond
 
-    def refusal(self, bound: float = 0.0, limit: str = "") -> BudgetExhaustedError:
+    def refusal(self, bound: float = 0.0) -> BudgetExhaustedError:
         """Return why a call is not launched that may cost this much."""
         if self.stopped:
             return BudgetExhaustedError("the run was interrupted before this call was launched")
@@ -240,7 +230,7 @@ class Budget:
         risk = f", {format_cost(self.at_risk)} reserved for what the server did not report" if self.at_risk else ""
         return BudgetExhaustedError(
             f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; the next call may cost "
-            f"{format_cost(bound)}, {limit}): {AGAIN}"
+            f"{format_cost(bound)}): {AGAIN}"
         )
 
 
@@ -280,7 +270,7 @@ class Share:
             if budget.fits(*more) and (self._begun or not budget.begun or tried or (prices and prices.sure)):
                 break
             if self._begun or not budget.begun:
-                raise budget.refusal(bound, "" if prices is None else prices.limit)
+                raise budget.refusal(bound)
             await budget.changed()
         budget.promise(*more)
         budget.begun += not self._begun
@@ -343,7 +333,7 @@ class Hold:
         if may_be_billed:
             self._risk()
         if self._prices is not None and not self._budget.fits(0, 0.0):
-            raise self._budget.refusal(self._bound, self._prices.limit)
+            raise self._budget.refusal(self._bound)
         self.attempts += 1
 
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:

@@ -153,9 +153,6 @@ def check_may_see(judge: JudgeEngine, classifications: Classifications, what: st
     )
 
 
-FIRST_LOOK_SECONDS: Final = 0.01
-LATER_LOOK_SECONDS: Final = 0.2
-
 _logger = logging.getLogger(__name__)
 
 
@@ -206,7 +203,7 @@ class JournalWriter:
         Raises:
             BudgetExhaustedError: If the budget was stopped, or the journal cannot be used to record the reply.
         """
-        pause = FIRST_LOOK_SECONDS
+        pause = 0.01
         while True:
             ours = key not in self._claims  # two judges that are one engine ask for the same
             if ours:
@@ -225,7 +222,7 @@ class JournalWriter:
             await asyncio.sleep(pause)
             if self._budget.stopped:
                 raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
-            pause = min(LATER_LOOK_SECONDS, pause * 1.5)
+            pause = min(0.2, pause * 1.5)
 
     def release(self, key: str) -> None:
         """Give up a claim: no reply came."""

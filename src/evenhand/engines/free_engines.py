@@ -164,11 +164,6 @@ class FreeEngine(Engine):
         yield
 
 
-FULL_SIMILARITY = 0.6
-DIFFERENCE_GAIN = 4.0
-REFUSAL_FACTOR = 0.2
-COPY_FACTOR = 0.5
-BASELINE_ID = "baseline-text-statistics"
 _SAME = 1e-9
 _REFERENCE_NAME = re.compile(r"reference|ground[ _-]?truth|\bgold(?:en)?\b")
 
@@ -198,7 +193,7 @@ class BaselineEngine(FreeEngine):
     ("reference", "ground truth", "gold").
     """
 
-    judge_id: ClassVar[str] = BASELINE_ID
+    judge_id: ClassVar[str] = "baseline-text-statistics"
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request.
@@ -230,10 +225,10 @@ def quality(statistics: TextStatistics) -> float:
         return 0.0
     if statistics.with_reference:
         similarity = 0.6 * statistics.words + 0.4 * statistics.characters
-        base = min(1.0, similarity / FULL_SIMILARITY) * (0.7 + 0.3 * statistics.completeness)
+        base = min(1.0, similarity / 0.6) * (0.7 + 0.3 * statistics.completeness)
     else:
         base = 0.3 * statistics.words + 0.7 * statistics.completeness
-    faults = (COPY_FACTOR if statistics.copied else 1) * (REFUSAL_FACTOR if statistics.refused else 1)
+    faults = (0.5 if statistics.copied else 1) * (0.2 if statistics.refused else 1)
     return base * faults * (1 - statistics.repetition) * (0.5 + 0.5 * statistics.script)
 
 
@@ -249,7 +244,7 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
     if not question.compares:
         return _nearest(question.criterion, qualities[0], prefer_high=False)
     if question.mode == "compare":
-        target = min(1.0, max(0.0, 0.5 + DIFFERENCE_GAIN * (qualities[0] - qualities[1])))
+        target = min(1.0, max(0.0, 0.5 + 4.0 * (qualities[0] - qualities[1])))
         first, second = question.responses  # of equal quality: a coin that falls the other way when they change places
         heads = first_shown == 0 if first == second else _digest(first) > _digest(second)
         return _nearest(question.criterion, target, prefer_high=heads)
@@ -293,10 +288,6 @@ def _reasons(question: Question, responses: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-ECHO_WEIGHT = 0.25
-NUMBER_WEIGHT = 2.0
-FULL_ANSWER_WORDS = 40
-
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 _WORD = re.compile(rf"(?P<unspaced>(?:(?=\w){_UNSPACED})+)|(?:(?!{_UNSPACED})\w)+")
 _REFUSAL = re.compile(
@@ -305,9 +296,6 @@ _REFUSAL = re.compile(
     r"| do(?:n't| not) (?:know|have (?:enough|access|the ability|any information)))\b"
     r"|(?:sorry,? (?:but )?(?:i|we)\b)|(?:no answer|not sure)\b)"
 )
-_REFUSAL_OPENING = 160
-_REFUSAL_WORDS = 60
-_SCRIPT_SHARE = 0.1
 # Words that carry grammar and little else, in English; other languages keep all of their words.
 _GRAMMAR = """
     a about after all also am an and any are as at be because been before being but by can could did do does
@@ -375,7 +363,7 @@ def _compare(response: str, other: str, context: Sequence[str], *, to_reference:
     words, characters = (
         overlap(_bag(ours, question, grams=grams), _bag(theirs, question, grams=grams), beta) for grams in (False, True)
     )
-    full = len(theirs) if to_reference else math.log1p(FULL_ANSWER_WORDS)
+    full = len(theirs) if to_reference else math.log1p(40)
     return TextStatistics(
         words=words,
         characters=characters,
@@ -445,17 +433,17 @@ def is_refusal(text: str) -> bool:
     (True, False)
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").strip()
-    if _REFUSAL.search(folded[:_REFUSAL_OPENING]) is None:
+    if _REFUSAL.search(folded[:160]) is None:
         return False
-    return len(re.findall(r"\w+", folded)) <= _REFUSAL_WORDS
+    return len(re.findall(r"\w+", folded)) <= 60
 
 
 def _bag(tokens: list[str], question: frozenset[str], *, grams: bool) -> dict[str, float]:
     """Return the weights of the words that carry content (of all where none does), or of their character trigrams."""
     bag: dict[str, float] = {}
     for token in [token for token in tokens if token not in _FUNCTION_WORDS] or tokens:
-        weight = NUMBER_WEIGHT if any(character.isdigit() for character in token) else 1.0
-        weight *= ECHO_WEIGHT if token in question else 1.0
+        weight = 2.0 if any(character.isdigit() for character in token) else 1.0
+        weight *= 0.25 if token in question else 1.0
         padded = f" {token} "
         for piece in [padded[start : start + 3] for start in range(len(padded) - 2)] if grams else [token]:
             bag[piece] = bag.get(piece, 0.0) + weight
@@ -467,7 +455,7 @@ def _script_share(response: str, witness: str) -> float:
     expected, found = (Counter(map(_script, filter(str.isalpha, text))) for text in (witness, response))
     if not expected or not found:
         return 1.0
-    usual = {script for script, count in expected.items() if count >= _SCRIPT_SHARE * expected.total()}
+    usual = {script for script, count in expected.items() if count >= 0.1 * expected.total()}
     return sum(count for script, count in found.items() if script in usual) / found.total()
 
 
@@ -486,7 +474,6 @@ _FAULTS: Mapping[str, tuple[str, str]] = {
     "truncation": ("Having weighed all that was said above, the verdict that I arrive at", "length"),
     "garbage": ("zxqv wvkj qqzx", "stop"),
 }
-_NODES = 64
 _QUALITIES = TypeAdapter[Any](_Numbers | dict[str, _Numbers])
 
 
@@ -759,7 +746,7 @@ class SimulatedEngine(FreeEngine):
 @cache
 def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
     """Return Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     return nodes, weights / weights.sum()
 
 

@@ -44,7 +44,6 @@ from evenhand.votes import Completion
 
 NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none
 OPENAI_URL: Final = f"https://{DEFAULT_KEY_HOST}/v1"
-PRICE_LIST: Final = "model_prices_and_context_window_backup.json"
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 OWN_SERVERS: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
@@ -206,7 +205,7 @@ def listed_model(model: str) -> Mapping[str, Any]:
 @cache
 def _price_list() -> Mapping[str, Mapping[str, Any]]:
     """Read the price table from its file, as importing litellm takes seconds."""
-    path = distribution("litellm").locate_file(f"litellm/{PRICE_LIST}")
+    path = distribution("litellm").locate_file("litellm/model_prices_and_context_window_backup.json")
     listed: Mapping[str, Mapping[str, Any]] = json.loads(Path(str(path)).read_bytes())
     return listed
 

@@ -31,7 +31,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -67,9 +67,6 @@ ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or s
 CHECKPOINT_PAGES: Final = 4000
 """A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
 what it writes (16 MiB between two) does its event loop wait."""
-
-FOLDER_MODE: Final = 0o700
-FILE_MODE: Final = 0o600
 
 
 def default_journal_path() -> Path:
@@ -127,13 +124,13 @@ def _make_private(path: Path) -> None:
     """Make the folder and the file for their owner alone, where they do not exist; SQLite's other files follow it."""
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise JournalError(
             f"the folder of the journal {str(path)!r} cannot be made ({error.strerror}): {ELSEWHERE}"
         ) from error
     with suppress(OSError):  # what is wrong with the place, SQLite says
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -267,7 +264,7 @@ def describe_request(request: Request) -> str:
     )
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """The replies recorded in one file. Safe to use from several threads and processes.
 
     Attributes:
@@ -294,12 +291,6 @@ class Journal:
         self._closed = False
         self._connection = connect(self.path)
         self._process = os.getpid()
-
-    def __repr__(self) -> str:
-        return f"Journal({str(self.path)!r})"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

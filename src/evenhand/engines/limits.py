@@ -28,10 +28,7 @@ UNREACHED_IN_A_ROW: Final = 3
 UNANSWERED_IN_A_ROW: Final = 8
 """More than for connections that are not even made: a request can be what breaks its connection, or takes long."""
 TIMED_OUT_PROBES: Final = 4
-FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 5.0
-SECONDS_PER_MINUTE: Final = 60.0
-CATCH_UP_SECONDS: Final = 0.05
 
 _logger = logging.getLogger(__name__)
 
@@ -52,8 +49,8 @@ class Pace:
         ready_at: When the next units may be taken, by the clock.
     """
 
-    def __init__(self, per_minute: float, now: float, catch_up: float = CATCH_UP_SECONDS) -> None:
-        self._interval = SECONDS_PER_MINUTE / per_minute
+    def __init__(self, per_minute: float, now: float, catch_up: float = 0.05) -> None:
+        self._interval = 60.0 / per_minute
         self._slack = catch_up if self._interval < catch_up else 0.0
         self.ready_at = now
 
@@ -163,7 +160,7 @@ class Gate:
     def _answered(self) -> None:
         self.away = False
         self._in_a_row = self._timed_out = self._timed_out_probes = self._probes = 0
-        self._since, self._pause = 0.0, FIRST_PAUSE
+        self._since, self._pause = 0.0, 0.25
 
     def slow_down(self, entered_at: float) -> None:
         """Lower the limit: the server answered 429 to a call that was let in at this time."""

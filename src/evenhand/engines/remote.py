@@ -43,11 +43,9 @@ from evenhand.votes import Completion, Message
 
 READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
-LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
 LONG_WAITS_IN_A_ROW: Final = 8
 """The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
-BYTES_PER_TOKEN: Final = 4
 ASSUMED_REPLY_TOKENS: Final = 256
 REFUSABLE: Final = 6
 """Changes of a request at most: no structured output, fewer log-probabilities, none, no cache marks, two parameters."""
@@ -73,7 +71,6 @@ def _variable(name: object, info: ValidationInfo) -> object:
 
 VariableName = Annotated[str | None, BeforeValidator(_variable)]
 """The name of an environment variable, which holds a key."""
-StructuredOutput = Literal["auto"] | bool
 
 
 class RemoteEngine(Engine):
@@ -94,7 +91,7 @@ class RemoteEngine(Engine):
     seed: int | None = option(None, "Sent with the sample index added to it, so that repeated draws differ.")
     stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.")
     extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
-    structured_output: StructuredOutput = option(
+    structured_output: Literal["auto"] | bool = option(
         "auto", "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it."
     )
     max_in_flight: int = option(64, "Calls in flight at once, at most; a 429 lowers it for a while.", ge=1)
@@ -313,9 +310,6 @@ class RemoteJudge:
         self._most_logprobs = sys.maxsize
         self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.settings!r})"
-
     def identity(self) -> Mapping[str, Any]:
         """Return the server, the model and the sampling parameters."""
         return {
@@ -361,7 +355,7 @@ class RemoteJudge:
         while True:
             expected = used = 0.0
             if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
-                prompt = sum(map(message_bytes, request.messages)) / BYTES_PER_TOKEN
+                prompt = sum(map(message_bytes, request.messages)) / 4  # bytes per token
                 expected = used = prompt + self._longest_reply
             entered_at = await gate.enter(expected, again=trial.attempts > 0)
             try:
@@ -480,7 +474,7 @@ class RemoteJudge:
             failure = copy(error)
             failure.args = (f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}",)
             raise failure from error
-        backoff = min(LONGEST_BACKOFF, settings.backoff * 2 ** max(0, trial.retries - 1))
+        backoff = min(30.0, settings.backoff * 2 ** max(0, trial.retries - 1))
         wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
         if not limited:
             return wait

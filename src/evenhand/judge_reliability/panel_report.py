@@ -15,24 +15,15 @@ from numpy.typing import ArrayLike
 
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import Criterion
-from evenhand.data.cells import NO_VERDICT
+from evenhand.data.fields import NO_VERDICT
 from evenhand.judge_reliability.reliability import Drawing, Scale, as_array, defined
-from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range
-from evenhand.results.measures import (
-    Column,
-    Measure,
-    measure,
-    measures_of,
-    measures_table,
-    or_missing,
-    score_entries,
-)
+from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range, measure, or_missing
+from evenhand.results.measures import Column, Measure, measures_of, measures_table, score_entries
 from evenhand.results.render import TextTable
 from evenhand.scoring import summarize
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.agreement import percent_agreement
+from evenhand.statistics.agreement import effective_judges, percent_agreement
 from evenhand.statistics.consistency import UNSCORED, repetition_stability
-from evenhand.statistics.correlation import effective_judges
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
 from evenhand.votes import Verdict, Vote, unselected_draws
 
@@ -88,7 +79,7 @@ class PanelReport:
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
         effective_judges: Of errors, how many independent judges the panel is worth; of scores, how many votes do not
             repeat each other, for a shared truth or a shared error. See
-            `evenhand.statistics.correlation.effective_judges`.
+            `evenhand.statistics.agreement.effective_judges`.
         judge_correlation: The mean correlation behind it.
         correlated: Whether the correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
         kappas: ``<judge>_vs_<judge>`` -> Cohen's kappa of the selections of every two judges, quadratic-weighted over

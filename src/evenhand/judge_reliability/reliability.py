@@ -21,28 +21,29 @@ import numpy as np
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
-from evenhand.data.cells import NO_VERDICT, is_abstention
+from evenhand.data.fields import NO_VERDICT, is_abstention
 from evenhand.data.plain import number_of
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.numbers import (
     MISSING,
     Missing,
+    by_reason,
     format_count,
     format_interval,
     format_level,
     format_number,
     format_percent,
     format_range,
+    measure,
+    or_missing,
 )
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     Column,
     Line,
     Remark,
-    measure,
     measure_at,
     measures_table,
-    or_missing,
     score_cell,
     table_rows,
     unscored_note,
@@ -407,11 +408,8 @@ def pairs_of_raters_table(
             notes_on_alpha.append(f"{of}: undefined: {alpha.reason}.")
         else:
             notes_on_alpha.append(f"{of} ({panel.metric}, {panel.num_instances} instances): {format_interval(alpha)}.")
-    reasons: dict[str, list[str]] = {}
-    for pair in pairs:
-        if isinstance(pair.cohen_kappa, Missing):
-            reasons.setdefault(pair.cohen_kappa.reason, []).append(f"{pair.first} – {pair.second}")
-    undefined = [f"No kappa for {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    kappas = by_reason((f"{pair.first} – {pair.second}", pair.cohen_kappa) for pair in pairs)
+    undefined = [f"No kappa for {names}: {reason}." for reason, names in kappas.items()]
     return measures_table(
         title, ("raters", "kind"), rows, columns, (*notes_on_alpha, *undefined, *notes), kind="raters"
     )
@@ -552,18 +550,15 @@ def measured_table(
         errors: Show standard errors too.
     """
     rows: list[tuple[str, ...]] = []
-    reasons: dict[str, list[str]] = {}
+    named: list[tuple[str, object]] = []
     for line, result in lines:
-        found, cell = measure_at(result, line.path), line.cell(result)
-        if cell is None:
-            continue
-        if isinstance(found, Missing):
-            reasons.setdefault(found.reason, []).append(line.name)
-        error = format_number(getattr(found, "standard_error", None), digits=3)
-        rows.append((line.name, cell, error) if errors else (line.name, cell))
+        if (cell := line.cell(result)) is not None:
+            named.append((line.name, measure_at(result, line.path)))
+            error = format_number(getattr(named[-1][1], "standard_error", None), digits=3)
+            rows.append((line.name, cell, error) if errors else (line.name, cell))
     limits = format_level(level)
     headers = ("measure", f"estimate [{limits}]", "standard error") if errors else ("measure", f"value [{limits}]")
-    undefined = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    undefined = [f"{names}: {reason}." for reason, names in by_reason(named).items()]
     return TextTable(title, headers, tuple(rows), (*notes, *undefined), kind)
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader
-from evenhand.data.fields import classifications_of, context_of, field_of, field_or, text_of, texts_of
+from evenhand.data.fields import LabelReader, classifications_of, context_of, field_of, field_or, text_of, texts_of
 from evenhand.errors import InvalidInputError
 from evenhand.question import Example, Question
 from evenhand.votes import is_missing

@@ -16,8 +16,9 @@ from evenhand.numbers import (
     format_p_value,
     format_percent,
     format_share,
+    measure,
 )
-from evenhand.results.measures import Column, measure, measures_table
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
@@ -69,7 +70,7 @@ class StandIn:
 
 @dataclass(frozen=True)
 class StandInTest(PrintedTables):
-    """The result of :func:`evenhand.raters.alternative_annotator_test`.
+    """The result of :func:`evenhand.read_votes.alternative_annotator_test`.
 
     Attributes:
         judges: One per judge.

@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.criteria import Criterion, Option, fold_label
-from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows
@@ -72,11 +72,9 @@ class AskedOfPeople(BaseModel):
 
     Attributes:
         id: Its name on the sheet.
-        card: The card of the question.
         criterion: The place of its criterion among those of the sheet.
         name: The name of the question that the judge was asked.
         probability: The probability with which it was drawn.
-        stratum: The judge's verdict, if rows were drawn by it.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
         shown: A digest of the texts of the row when it was judged; None if these are not known.
@@ -85,11 +83,9 @@ class AskedOfPeople(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
-    card: int
     criterion: int
     name: tuple[Any, ...]
     probability: float
-    stratum: str | None
     answers: dict[str, str]
     row: str | None = None
     shown: str | None = None
@@ -181,12 +177,12 @@ class BlindSheet(PrintedTables):
     def __len__(self) -> int:
         return len(self.cards)
 
-    def save(self, path: str | Path, *, draw: str | Path | None = None) -> Path:
+    def save(self, path: str | Path) -> Path:
         """Write the sheet and its draw.
 
         Args:
-            path: Ends in ``.html`` (one page that works offline in any browser) or ``.csv``.
-            draw: The path of the draw; the path with ``.draw.json`` in place of its ending by default.
+            path: Ends in ``.html`` (one page that works offline in any browser) or ``.csv``. The draw has its name with
+                ``.draw.json`` in place of the ending.
 
         Returns:
             Where the draw is: keep it, and do not give it to those who label.
@@ -197,7 +193,7 @@ class BlindSheet(PrintedTables):
             UnwritableFileError: If a file cannot be written.
         """
         path = Path(path)
-        kept = path.with_name(f"{path.stem}.draw.json") if draw is None else Path(draw)
+        kept = path.with_name(f"{path.stem}.draw.json")
         if kept.exists() and (there := Draw.read(kept)).id != self.draw.id:
             raise InvalidInputError(
                 f"{str(kept)!r} is the draw of another sheet, {there.id!r}, whose labels could not be read without it: "
@@ -239,7 +235,7 @@ def table(sheet: BlindSheet) -> str:
     lines.writerow(
         ["question", "draw", "item", "context", *sides, "criterion", "asked", "options", "label", "annotator"]
     )
-    for card in sheet.cards:
+    for number, card in enumerate(sheet.cards, start=1):
         context = "\n\n".join(f"{name}: {text}" for name, text in card.context.items())
         for question in card.questions:
             criterion = sheet.draw.criteria[question.criterion]
@@ -248,7 +244,7 @@ def table(sheet: BlindSheet) -> str:
             asked = "\n".join([criterion.description, *meanings])
             texts = (context, *card.responses.values(), criterion.name, asked, " | ".join(labels))
             safe = [f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text for text in map(visible, texts)]
-            lines.writerow([question.id, sheet.draw.id, question.card, *safe, "", ""])
+            lines.writerow([question.id, sheet.draw.id, number, *safe, "", ""])
     return written.getvalue()
 
 
@@ -320,7 +316,7 @@ def to_label(
     texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
     ranks = np.argsort(np.random.default_rng(seed).permutation(1 + max(name[0] for name in cells)))
-    drawn: dict[QuestionName, tuple[float, str | None]] = {}
+    drawn: dict[QuestionName, float] = {}
     scores = []
     for name, rows in _rows_by_score(results, whole).items():
         units = [row for row in rows if row.questions and all(_has_texts(cells[each], texts) for each in row.questions)]
@@ -332,7 +328,7 @@ def to_label(
         verdicts = _strata(units) if design == "by_verdict" else [None] * len(units)
         places, shares = drawn_rows(verdicts, n, np.argsort([ranks[row.instance] for row in units], kind="stable"))
         for place in places:
-            drawn |= dict.fromkeys(units[place].questions, (float(shares[place]), verdicts[place]))
+            drawn |= dict.fromkeys(units[place].questions, float(shares[place]))
         scores.append(DrawnScore(name, len(units), len(places), len(rows) - len(units)))
     cards, criteria = _cards(results, texts, {name: cells[name] for name in drawn}, drawn, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
@@ -389,7 +385,7 @@ def _cards(
     results: Results,
     texts: JudgedTexts,
     cells: Mapping[QuestionName, Cell],
-    drawn: Mapping[QuestionName, tuple[float, str | None]],
+    drawn: Mapping[QuestionName, float],
     seed: int,
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """Return the questions as cards in random order, with the sides of contests in random order; and their criteria."""
@@ -411,11 +407,9 @@ def _cards(
             asked.append(
                 AskedOfPeople(
                     id=f"q{number}_{len(asked) + 1}",
-                    card=number,
                     criterion=criteria.index(as_read),
                     name=name,
-                    probability=drawn[name][0],
-                    stratum=drawn[name][1],
+                    probability=drawn[name],
                     answers=answers,
                     row=results.ids[name[0]] if results.ids else None,
                     shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
@@ -20,20 +20,19 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
-    format_p_value,
-    format_share,
+    measure,
     state_p_value,
 )
 from evenhand.options import Design
-from evenhand.results.measures import Column, measure, measures_table
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
+from evenhand.scoring import differences_tables
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
-from evenhand.statistics.paired_differences import (
+from evenhand.statistics.ranking import (
     PairedDifference,
-    name_of_tests,
     over_one_family,
     paired_differences,
 )
@@ -100,7 +99,7 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
     def columns(arrays: Iterable[FloatArray | IntArray]) -> FloatArray:
         return np.column_stack([array[place] for array, place in zip(arrays, places, strict=True)])
 
-    judged, human = columns(pair.judge.scores for pair in pairs), columns(pair.human for pair in pairs)
+    judged, human = columns(pair.judge.scores for pair in pairs), columns(pair.people.scores for pair in pairs)
     (low, high), support = one.judge.bounds, one.support if len({pair.support for pair in pairs}) == 1 else None
     if shift is not None:
         judged, human = judged - shift, np.where(one.not_applicable[:, None], 0.0, human - shift)
@@ -188,7 +187,7 @@ class CorrectedScores(PrintedTables):
         design: How the labelled rows were chosen, as stated.
         level: The level of the intervals; that of a difference is higher, so that all hold together.
         notes: The notes on the labels.
-        parameters: Judges, seed, design and what else made it.
+        judges: The names of the judges.
     """
 
     scores: tuple[Corrected, ...]
@@ -196,7 +195,7 @@ class CorrectedScores(PrintedTables):
     design: str
     level: float
     notes: tuple[str, ...] = ()
-    parameters: Mapping[str, Any]
+    judges: tuple[str, ...]
 
     def __getitem__(self, name: str | tuple[str, ...]) -> Corrected:
         """Return the score of ``system``, ``(system, criterion)`` or ``(system, criterion, option)``.
@@ -213,7 +212,7 @@ class CorrectedScores(PrintedTables):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the scores, and the differences."""
-        title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
+        title = f"What people would say, by their labels and {', '.join(self.judges)}"
         notes = (*notes_on(self.scores), *self.notes)
         scores = _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
         if not self.differences:
@@ -282,22 +281,26 @@ def _table(
     notes: Sequence[str],
 ) -> TextTable:
     """Tabulate the scores of judge, labels and both."""
-    several = any(each.option for each in found)
-    signed = found[0].second is not None
-    rows = [((each.of_what, each.criterion, *([each.option or ""] if several else [])), each) for each in found]
+    signed, at = found[0].second is not None, format_level(level)
 
-    def shown(name: str) -> Column:
-        def cell(each: Corrected) -> str:
-            value = getattr(each, name)
-            return format_share(value) if each.option and not signed else format_interval(value, signed=signed)
+    def cell_of(name: str) -> Callable[[Corrected], str]:
+        return lambda each: format_interval(getattr(each, name), signed=signed)
 
-        alone = "corrected" if name == "corrected" else f"{name} alone"
-        return Column(f"{alone} [{format_level(level)}]", cell)
-
-    columns = (*map(shown, ("judge", "labels", "corrected")), Column("labels", "num_labelled"))
-    headers = (header, "criterion", *(["option"] if several else []))
-    kind = "differences" if signed else "scores"
-    return measures_table(title, headers, rows, (*columns, Column("rows", "num_rows"), *more), notes, kind=kind)
+    return measures_table(
+        title,
+        (header, "criterion"),
+        [((each.of_what, ": ".join(filter(None, (each.criterion, each.option)))), each) for each in found],
+        (
+            Column(f"judge alone [{at}]", cell_of("judge")),
+            Column(f"labels alone [{at}]", cell_of("labels")),
+            Column(f"corrected [{at}]", cell_of("corrected")),
+            Column("labels", "num_labelled"),
+            Column("rows", "num_rows"),
+            *more,
+        ),
+        notes,
+        kind="differences" if signed else "scores",
+    )
 
 
 def correct(
@@ -306,7 +309,6 @@ def correct(
     *,
     design: str | None = None,
     level: float | None = None,
-    seed: int = 0,
     label_field: str = "label",
 ) -> CorrectedScores:
     """Estimate people's score per system and criterion, from a judge's scores of all rows and a few labels.
@@ -325,7 +327,6 @@ def correct(
             - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
             - ``probabilities``: each with a probability of its own, which a column of the labels holds.
         level: The level of the intervals; that of the results by default.
-        seed: Of draws.
         label_field: The column of ``gold`` with the label.
 
     Raises:
@@ -356,13 +357,8 @@ def correct(
         differences=() if results.kind == "winrates" else _differences(own, chosen, level),
         design=chosen,
         level=level,
-        notes=(*_notes(labels, own, chosen, seed), *left_out),
-        parameters={
-            "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
-            "design": chosen,
-            "level": level,
-            "seed": seed,
-        },
+        notes=(*_notes(labels, own, chosen), *left_out),
+        judges=tuple(results.parameters.get("judges", ())) or ("recorded votes",),
     )
 
 
@@ -436,7 +432,7 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
     )
 
 
-def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -> list[str]:
+def _notes(labels: Labels, pairs: Sequence[Paired], design: Design) -> list[str]:
     """Return the notes on the labels."""
     notes = [f"How the labelled rows were chosen, as stated: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
@@ -457,7 +453,7 @@ def _notes(labels: Labels, pairs: Sequence[Paired], design: Design, seed: int) -
     for pair in pairs if design == "random" else ():
         if pair.strata is None or pair.option is not None or not pair.num_labelled:
             continue
-        p_value = draw_p_value(pair.strata, pair.labelled, seed=seed)
+        p_value = draw_p_value(pair.strata, pair.labelled)
         if p_value < UNLIKELY:
             notes.append(
                 f"{pair.name}: the labelled rows do not look drawn at random: by what the judge says of them such a "
@@ -513,24 +509,15 @@ class GroupedScores(PrintedTables):
         )
         named = (self.by, "system", "score of")
         scores = measures_table(f"Scores by {self.by}", named, self.scores, columns, kind="scores")
-        if not self.differences:
-            return (scores,)
-        tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
-        how = name_of_tests(each.test for each in self.differences.values())
-        contrasts = (
-            Column(f"difference [{level}]", lambda each: format_interval(each.difference, signed=True)),
-            Column("p", lambda each: format_p_value(each.p_value)),
-            Column("rows", "n_compared"),
-            Column("set aside", "n_set_aside"),
+        families = (
+            [
+                replace(each, score=f"{each.score}, {name[0]}")
+                for name, each in self.differences.items()
+                if name[0] in own
+            ]
+            for own in ({ALL}, self.groups)
         )
-        shown = {(name[0], f"{name[1]} – {name[2]}", name[3]): each for name, each in self.differences.items()}
-        return scores, measures_table(
-            f"Systems by {self.by} ({how}, p corrected by Holm over {tests} within groups)",
-            (self.by, "systems", "score of"),
-            shown,
-            contrasts,
-            kind="differences",
-        )
+        return (scores, *(table for own in families for table in differences_tables(own, level=self.level)))
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention
+from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
@@ -91,41 +91,38 @@ class Paired:
 
     Attributes:
         judge: The outcomes of the judge.
-        human: (n,), the score that people give, NaN where there is none.
-        selected: The label that most people give; None if there is none.
+        people: What people say of the same rows: their scores, None where there is none, and the labels that most give.
         probabilities: (n,), with which each row was drawn to be labelled; NaN where that is not known.
         option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
     """
 
     judge: Outcomes
-    human: FloatArray
-    selected: tuple[str | None, ...]
+    people: Outcomes
     probabilities: FloatArray
     option: str | None = None
 
     def by_option(self) -> Iterator[Self]:
         """Yield the score; of a criterion whose options have no values, the share of each option."""
-        labels = self.judge.labels
         if None not in self.judge.values:
             yield self
             return
-        for option in labels:
-            shares: dict[str | None, float] = {label: float(label == option) for label in labels}
-            rows = [replace(row, score=shares.get(row.selected)) for row in self.judge.rows]
-            judge = replace(self.judge, rows=rows, bounds=(0.0, 1.0), values=tuple(shares.values()))
-            human = np.array([shares.get(each, np.nan) for each in self.selected])
-            yield replace(self, option=option, judge=judge, human=human)
+
+        def share_of(option: str, outcomes: Outcomes) -> Outcomes:
+            shares = {label: float(label == option) for label in self.judge.labels}
+            rows = [replace(row, score=shares.get(row.selected or "")) for row in outcomes.rows]
+            return replace(outcomes, rows=rows, bounds=(0.0, 1.0), values=tuple(shares.values()))
+
+        for option in self.judge.labels:
+            judge, people = share_of(option, self.judge), share_of(option, self.people)
+            yield replace(self, option=option, judge=judge, people=people)
 
     def only(self, rows: BoolArray) -> Self:
         """Return some of the rows."""
-        kept = np.flatnonzero(rows).tolist()
-        return replace(
-            self,
-            judge=replace(self.judge, rows=[self.judge.rows[place] for place in kept]),
-            human=self.human[kept],
-            selected=tuple(self.selected[place] for place in kept),
-            probabilities=self.probabilities[kept],
+        judge, people = (
+            replace(each, rows=[row for row, kept in zip(each.rows, rows, strict=True) if kept])
+            for each in (self.judge, self.people)
         )
+        return replace(self, judge=judge, people=people, probabilities=self.probabilities[rows])
 
     @property
     def what(self) -> tuple[str, str | None]:
@@ -145,7 +142,7 @@ class Paired:
     @cached_property
     def labelled(self) -> BoolArray:
         """Whether people gave a score, of the n rows."""
-        return ~np.isnan(self.human)
+        return ~np.isnan(self.people.scores)
 
     @property
     def num_labelled(self) -> int:
@@ -155,8 +152,7 @@ class Paired:
     @cached_property
     def not_applicable(self) -> BoolArray:
         """Whether people say that the criterion does not apply, of the n rows."""
-        labels = self.judge.labels
-        return np.array([bool(labels) and each not in {None, *labels} for each in self.selected], dtype=bool)
+        return np.array([bool(self.judge.labels) and row.na for row in self.people.rows], dtype=bool)
 
     @cached_property
     def strata(self) -> IntArray | None:
@@ -168,7 +164,7 @@ class Paired:
     def support(self) -> tuple[float, ...] | None:
         """The scores that one label can give; None if they are any numbers within the bounds."""
         values = {value for value in self.judge.values if value is not None}
-        return tuple(sorted(values)) if values and {*self.human[self.labelled].tolist()} <= values else None
+        return tuple(sorted(values)) if values and {*self.people.scores[self.labelled].tolist()} <= values else None
 
 
 def read_gold(
@@ -406,21 +402,18 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
     for judge, people in zip(results.outcomes(), as_judge(results, labels).outcomes(), strict=True):
-        human = np.full(len(judge.rows), np.nan)
-        drawn = np.full(len(judge.rows), np.nan)
-        selected: list[str | None] = []
-        for place, (row, own) in enumerate(zip(judge.rows, people.rows, strict=True)):
+        rows: list[Outcome] = []
+        probabilities: list[float] = []
+        for row, own in zip(judge.rows, people.rows, strict=True):
             names = row.questions if judge.labels else ((row.instance, judge.system), *row.questions)
             number = majority.get(names[0])
             labelled = all(isinstance(majority.get(name), str) for name in row.questions)
             score = number if isinstance(number, float) else own.score if labelled else None
             if judge.labels and names[0] in majority and number is None:
                 score = _mean_of(labels.by_question[names[0]], row, judge)
-            human[place] = np.nan if score is None else score
-            selected.append(own.selected if labelled else None)
-            known = [shares[name] for name in names if name in shares]
-            drawn[place] = min(known) if known else np.nan
-        found.append(Paired(judge, human, tuple(selected), drawn))
+            rows.append(replace(own, score=score, selected=own.selected if labelled else None))
+            probabilities.append(min((shares[name] for name in names if name in shares), default=np.nan))
+        found.append(Paired(judge, replace(people, rows=rows), np.array(probabilities)))
     return tuple(found)
 
 

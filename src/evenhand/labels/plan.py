@@ -22,9 +22,9 @@ from scipy.special import ndtri
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Paired, paired, read_gold
-from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.numbers import Kind, Missing, format_count, format_number, format_percent
 from evenhand.options import PlanOptions, takes
-from evenhand.results.measures import Kind, format_value
+from evenhand.results.measures import format_value
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics.correction import LABELS_PER_STRATUM
@@ -124,7 +124,7 @@ def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(of.values()))}
     clusters = np.array([numbers[cluster] for cluster in of.values()])
     judged = np.column_stack([_by_row(each, each.judge.scores, list(of)) for each in pairs])
-    human = np.column_stack([_by_row(each, each.human, list(of)) for each in pairs])
+    human = np.column_stack([_by_row(each, each.people.scores, list(of)) for each in pairs])
     sds = [_sd(column, clusters) for column in judged.T]
     apart = [_sd(judged[:, one] - judged[:, two], clusters) for one, two in combinations(range(len(pairs)), 2)]
     if not max(sds) > 0 or (apart and not max(apart) > 0):

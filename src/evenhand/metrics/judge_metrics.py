@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, Dict, Final, List, Union, cast
 
 from evenhand.aggregation.verdict import RULES, aggregate, check_rule, check_weights, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale
-from evenhand.data.cells import (
+from evenhand.data.fields import (
     YES_OR_NO,
     LabelReader,
     VoteColumn,
     cast_votes,
+    clustered_level,
     columns_within,
     is_text_for_nothing,
+    read_clusters,
     set_aside,
+    warn_of_left_out_context,
     weights_by_judge,
 )
-from evenhand.data.fields import clustered_level, read_clusters, warn_of_left_out_context
 from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
@@ -969,7 +971,7 @@ class VoteAggregation(EvenhandMetric):
 
     A prediction is the votes on one instance: a list with one per judge, or a dict judge -> vote; each vote is a label,
     the value of an option, True or False, or None for an abstention, which is missing and no level. References are
-    ground-truth labels or values, where there are any (:mod:`evenhand.data.cells` says how both are read).
+    ground-truth labels or values, where there are any (:mod:`evenhand.data.fields` says how both are read).
     ``prediction_field`` and ``reference_field`` read them from the task data instead.
 
     Attributes:

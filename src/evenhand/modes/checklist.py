@@ -41,6 +41,8 @@ from evenhand.numbers import (
     format_range,
     format_score,
     format_share,
+    measure,
+    or_missing,
 )
 from evenhand.options import ChecklistMetric as Metric
 from evenhand.options import ChecklistOptions, RunOptions
@@ -56,9 +58,7 @@ from evenhand.results.measures import (
     UnscoredCounts,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     unscored_bounds_note,
     unscored_note,
 )
@@ -77,10 +77,10 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.correlation import item_rest_correlations
+from evenhand.statistics.agreement import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
-from evenhand.statistics.paired_differences import PairedDifference
-from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+from evenhand.statistics.ranking import PairedDifference
+from evenhand.votes import Verdict, Vote
 
 Bounds = Mapping[str, UnscoredBounds]
 
@@ -132,11 +132,10 @@ class ChecklistResult:
     def of(cls, checklist: Checklist, votes: Sequence[Sequence[Vote]], metric: Metric, rules: VoteRules) -> Self:
         """Return the result of the votes on each item, in the checklist's order; without votes there is no response."""
         primary = PRIMARY_SCORES[metric]
-        verdicts = [
-            rules.aggregate(cast, item.as_criterion()) if cast else MISSING_RESPONSE
-            for item, cast in zip(checklist.items, votes, strict=True)
-        ]
-        items = item_results(verdicts, checklist, rules=rules)
+        asked = zip(votes, checklist.items, strict=True)
+        items = item_results(
+            [rules.aggregate(cast, item.as_criterion()) for cast, item in asked], checklist, rules=rules
+        )
         scores, *ends = (score_items(items, primary=primary, end=end) for end in (None, 0, 1))
         return cls(checklist, items, scores, metric, (ends[0], ends[1]))
 
@@ -353,7 +352,7 @@ class ItemReport:
         pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
-            :func:`~evenhand.statistics.correlation.item_rest_correlations`).
+            :func:`~evenhand.statistics.agreement.item_rest_correlations`).
         unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
         unscored_counts: The unscored votes on it.
     """

@@ -2,7 +2,7 @@
 
 A candidate without a text is left out before it is asked about. Every measure here treats the candidates alike: no tie
 is decided by who comes first. :class:`BestOfMode` gives selection rates. :class:`GradeMode` asks in all rotations, and
-:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.grade_score`.
+:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.consistency`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,11 @@ from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
-from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent
+from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import (
-    Column,
-    Reported,
-    baseline_note,
-    measure,
-    measures_table,
-    or_missing,
-    unscored_note,
-)
+from evenhand.results.measures import Column, Reported, baseline_note, measures_table, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows
@@ -51,7 +43,7 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, Uniformity, grade_score_chance, mean_intervals, ratio_intervals, uniformity
-from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
+from evenhand.statistics.consistency import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Verdict, Vote
 
@@ -889,6 +881,8 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
 _NAMES: Final = ("judge", "prompt", "unrelated")
 """The headers of what names a run."""
 
+_OF_INSTANCES: Final = ("grade_score", "llm_score", "choice_score", "asked", "answered", "unscored_reason")
+
 
 def _names_of(judge: str, prompt: str, unrelated: bool) -> tuple[str, str, str]:
     return judge, prompt, "yes" if unrelated else "no"
@@ -1061,12 +1055,10 @@ class GradeAnalysis(Analysis):
                     "candidates": list(each.candidates),
                     "missing_candidates": list(each.missing),
                     "unrelated": each.unrelated,
-                    "grade_score": one.grade_score,
                     "chance_corrected_grade_score": one.chance_corrected,
-                    **{name: getattr(one, name) for name in ("llm_score", "choice_score", "asked", "answered")},
+                    **{name: getattr(one, name) for name in _OF_INSTANCES},
                     "places": list(one.places),
                     "chosen": list(one.chosen),
-                    "unscored_reason": one.unscored_reason,
                 }
                 if votes:
                     record["votes"] = vote_rows(vote for vote in each.votes if vote.judge_id == judge)

@@ -29,7 +29,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share
+from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
 from evenhand.question import Question
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -41,9 +41,7 @@ from evenhand.results.measures import (
     Reported,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     score_column,
     spread_note,
     unscored_bounds_note,
@@ -81,8 +79,8 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
-from evenhand.statistics.paired_differences import PairedDifference
-from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
+from evenhand.statistics.ranking import PairedDifference
+from evenhand.votes import UnscoredReason, Verdict, Vote
 
 DEFAULT_RULES: Final = VoteRules()
 
@@ -113,7 +111,7 @@ class DirectMode(Mode[Verdict]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
         """Return the verdict."""
-        return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
+        return self.rules.aggregate(votes[0] if votes else (), about.judged)
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the one cell."""
@@ -433,13 +431,14 @@ def rubric_result(
         >>> result.score, result.bounds
         (0.75, (0.25, 0.75))
     """
-    expected = rules.scoring == "expected"
-    score = rubric_score([_weighed(verdict, expected=expected) for verdict in verdicts], rubric)
+    means = [_is_mean(verdict, expected=rules.scoring == "expected") for verdict in verdicts]
+    values = [each.aggregated_value if mean else each.value for each, mean in zip(verdicts, means, strict=True)]
+    score = rubric_score(verdicts, rubric, values)
     taken, ranges = length_penalty or 0.0, rubric_range(rubric)
     least = 0.0 if rubric.clip == "score" else -math.inf
-    judged = zip(verdicts, rubric.criteria, strict=True)
-    extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in judged]
-    ends = [rubric_score([pair[side] for pair in extremes], rubric) for side in (0, 1)]
+    judged = zip(verdicts, values, rubric.criteria, means, strict=True)
+    extremes = [_extremes(verdict, value, criterion, is_mean=mean) for verdict, value, criterion, mean in judged]
+    ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
 
     def possible(name: str, least: float) -> tuple[float, float] | None:
         if all(end.score is None for end in ends):
@@ -494,10 +493,7 @@ def _spread_of_draws(
 
 def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
     """Return one verdict per criterion; a criterion without votes has no response."""
-    return [
-        rules.aggregate(cast, criterion) if cast else MISSING_RESPONSE
-        for cast, criterion in zip(votes, rubric.criteria, strict=True)
-    ]
+    return [rules.aggregate(cast, criterion) for cast, criterion in zip(votes, rubric.criteria, strict=True)]
 
 
 def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
@@ -505,28 +501,28 @@ def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
     return expected or len({vote.order for vote in verdict.votes}) > 1
 
 
-def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
-    if not _is_mean(verdict, expected=expected):
-        return verdict
-    return verdict.model_copy(update={"value": verdict.aggregated_value})
+def _extremes(
+    verdict: Verdict, value: float | None, criterion: Criterion, *, is_mean: bool
+) -> tuple[float | None, float | None]:
+    """Return the worst and the best value that a verdict could have, had every vote been scored.
 
-
-def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
-    """Return the verdict with the worst and with the best value that it could have, had every vote been scored."""
+    Args:
+        verdict: The verdict.
+        value: Its value.
+        criterion: The criterion of the verdict.
+        is_mean: It counts its aggregated number, and not the option nearest to it.
+    """
     if (verdict.na and verdict.bounds is None) or not criterion.has_values:
-        return verdict, verdict
-    weighed = _weighed(verdict, expected=expected).value
+        return verdict.value, verdict.value
     if verdict.bounds is None:
         values = [option.value for option in criterion.options if option.value is not None]
-        low, high = (min(values), max(values)) if weighed is None else (weighed, weighed)
+        low, high = (min(values), max(values)) if value is None else (value, value)
     else:
         low, high = verdict.bounds
-        if not _is_mean(verdict, expected=expected):
+        if not is_mean:
             levels = Levels.of(criterion)
             low, high = (levels.number(levels.snap(limit)) for limit in (low, high))
-    ordered = (low, high) if criterion.weight >= 0 else (high, low)
-    worst, best = (Verdict(value=value, aggregated_value=value) for value in ordered)
-    return worst, best
+    return (low, high) if criterion.weight >= 0 else (high, low)
 
 
 def summarize_rubric(
@@ -545,7 +541,6 @@ def summarize_rubric(
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
     ranges = [rubric_range(rubric) for rubric in rubrics]
     lowest, highest = min(each.raw_score[0] for each in ranges), max(each.raw_score[1] for each in ranges)
-    weightless = "every weight of the rubric is 0" if lowest == highest else None
     scores, limits = [result.score for result in results], [result.bounds for result in results]
     ends = np.array([each for each in limits if each is not None]).reshape(-1, 2)
     possible = [*chain(*(each.score for each in ranges)), *ends.ravel(), *(each for each in scores if each is not None)]
@@ -553,12 +548,11 @@ def summarize_rubric(
     bounds = (max(low - greatest, 0.0) if all(rubric.clip == "score" for rubric in rubrics) else low, high)
     score, leading = bounded_mean(scores, limits, level=level, bounds=bounds)
     raw_score, raw_leading = bounded_mean(
-        [None if weightless else result.raw_score for result in results],
+        [None if lowest == highest else result.raw_score for result in results],
         [result.raw_bounds for result in results],
         level=level,
         bounds=(lowest - greatest, highest),
     )
-    nothing = weightless or "the rubric applies to no response"
     width = bounds[1] - bounds[0]
     spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, width / 2))
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
@@ -567,11 +561,8 @@ def summarize_rubric(
     criteria = rubrics[0].criteria if len(rubrics) == 1 and results else ()
     by_criterion = zip(*(result.verdicts for result in results), strict=True) if criteria else ()
     return RubricSummary(
-        score=or_missing(
-            None if score is None else _clipped(score, "estimate", "low", "high"),
-            weightless or "no response has a score",
-        ),
-        raw_score=or_missing(raw_score, weightless or "no criterion counts"),
+        score=or_missing(score and _clipped(score, "estimate", "low", "high"), "no response has a score"),
+        raw_score=or_missing(raw_score, "no criterion counts"),
         spread=or_missing(spread, NOT_REDRAWN),
         draw_deviation=or_missing(deviation, NOT_REDRAWN),
         length_penalty=or_missing(penalty, "there is no length penalty"),
@@ -579,7 +570,7 @@ def summarize_rubric(
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits, nothing).items()},
+        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits).items()},
         criteria=MappingProxyType(
             {
                 criterion.name: summarize(
@@ -591,7 +582,7 @@ def summarize_rubric(
                 for criterion, verdicts in zip(criteria, by_criterion, strict=True)
             }
         ),
-        unscored_bounds=None if leading is None else _clipped(leading, "low", "high", "interval_low", "interval_high"),
+        unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
         raw_unscored_bounds=raw_leading,
         **reply_measures(
             [verdict.votes for result in results for verdict in result.verdicts],
@@ -624,13 +615,10 @@ def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> Length
     return LengthPenalty(**given)
 
 
-Name = TypeVar("Name", bound=tuple[str, ...])
-
-
 def scores_table(
     title: str,
     labels: Sequence[str],
-    scores: Mapping[Name, RubricSummary] | Mapping[Name, ScoreSummary],
+    scores: Mapping[Any, Any],
     notes: Iterable[str] = (),
     *,
     level: float,
@@ -640,14 +628,13 @@ def scores_table(
     Args:
         title: The title.
         labels: The headers of the names of the scores.
-        scores: The names of a score -> its summary.
+        scores: The names of a score -> its :class:`RubricSummary`, or :class:`~evenhand.scoring.ScoreSummary`.
         notes: Sentences before those on the scores.
         level: The level of the intervals.
     """
-    found: dict[Name, Any] = dict(scores)
-    by_rubric = all(isinstance(each, RubricSummary) for each in found.values())
+    by_rubric = all(isinstance(each, RubricSummary) for each in scores.values())
     columns = [
-        score_column("rubric score" if by_rubric else "score", found.values(), level=level),
+        score_column("rubric score" if by_rubric else "score", scores.values(), level=level),
         Column("n", "num_instances"),
         Column("clusters", "num_clusters", optional=True),
         Column("no score", "num_unscored"),
@@ -660,16 +647,16 @@ def scores_table(
         columns.append(Column("length penalty", "length_penalty", optional=True))
     else:
         columns += [Column("flips", "positional_bias"), Column("covered mass", "covered_mass", optional=True)]
-    by_name = {", ".join(name): each for name, each in found.items()}
+    by_name = {", ".join(name): each for name, each in scores.items()}
     limits = {name: (each.score_if_unscored_0, each.score_if_unscored_1) for name, each in by_name.items()}
     ranges = [f"{name}: {format_range(*ends, digits=3)}" for name, ends in limits.items() if ends[0] != ends[1]]
     sentences = (
         *notes,
-        *spread_note(each.spread for each in found.values()),
+        *spread_note(each.spread for each in scores.values()),
         *unscored_bounds_note({name: each.unscored_bounds for name, each in by_name.items()}),
         *([f"Scores if all that is unscored had the lowest or the highest: {'; '.join(ranges)}."] * bool(ranges)),
     )
-    return measures_table(title, labels, found, columns, sentences, kind="rubric" if by_rubric else "scores")
+    return measures_table(title, labels, scores, columns, sentences, kind="rubric" if by_rubric else "scores")
 
 
 @dataclass(frozen=True, slots=True)
@@ -801,8 +788,7 @@ class VerdictAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
         """Make a judgement of each cell."""
         for cell in cells:
-            verdict = self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
-            yield Judgement(**cell.about, verdict=verdict)
+            yield Judgement(**cell.about, verdict=self.rules.aggregate(cell.votes, self.criterion_of(cell)))
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:

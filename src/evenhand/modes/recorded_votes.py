@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
-from evenhand.data.cells import weights_by_judge
-from evenhand.data.fields import clustered_level
+from evenhand.data.fields import clustered_level, weights_by_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.reliability import (
     Drawing,

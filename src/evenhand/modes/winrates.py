@@ -31,6 +31,7 @@ from evenhand.numbers import (
     MISSING,
     Missing,
     UnscoredBounds,
+    by_reason,
     format_count,
     format_interval,
     format_level,
@@ -39,6 +40,8 @@ from evenhand.numbers import (
     format_range,
     format_score,
     format_share,
+    measure,
+    or_missing,
     state_p_value,
 )
 from evenhand.options import Reduction
@@ -55,9 +58,7 @@ from evenhand.results.measures import (
     UnscoredCounts,
     baseline_note,
     early_stop_note,
-    measure,
     measures_table,
-    or_missing,
     reported_difference,
     unscored_bounds_note,
     unscored_note,
@@ -80,8 +81,7 @@ from evenhand.statistics.intervals import (
     mean_leads,
     p_value_of,
 )
-from evenhand.statistics.paired_differences import PairComparison, holm
-from evenhand.statistics.ranking import Ranking, rank_systems
+from evenhand.statistics.ranking import PairComparison, Ranking, SystemRanking, holm, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
@@ -500,7 +500,12 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         """
         subjects = alike(subjects)
         held: dict[tuple[int, Pair], Contest] = {}
-        for number, drawn in self._rounds(subjects, held):
+        rounds = (
+            self._blocks(subjects, held)
+            if self.stop
+            else (self._pairs_of_round(subjects, number, held) for number in range(self.design.rounds))
+        )
+        for number, drawn in enumerate(rounds):
             questions = _questions(subjects, drawn)
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(self.options, (vote for votes in before for vote in votes))
@@ -512,20 +517,13 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
                 raise
             cast = dict(zip(questions, votes, strict=True))
             for place, pair in drawn:
-                held[place, pair] = self._contest(subjects[place], pair, cast.get((place, pair), ()), number)
+                held[place, pair] = self._contest(
+                    subjects[place], pair, cast.get((place, pair), ()), 0 if self.stop else number
+                )
         by_row: list[list[Contest]] = [[] for _ in subjects]
         for place, pair in sorted(held):
             by_row[place].append(held[place, pair])
         return [tuple(contests) for contests in by_row]
-
-    def _rounds(
-        self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
-    ) -> Iterator[tuple[int, list[tuple[int, Pair]]]]:
-        """Yield the number of each round and its contests, which depend on the contests ``held`` so far."""
-        if self.stop is None:
-            yield from ((number, self._pairs_of_round(subjects, number, held)) for number in range(self.design.rounds))
-        else:
-            yield from ((0, block) for block in self._blocks(subjects, held))
 
     def _blocks(
         self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
@@ -604,14 +602,8 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
-        InvalidInputError: If they name different systems, or a criterion is not pairwise.
+        InvalidInputError: If they name different systems.
     """
-    for about in subjects:
-        if about.judged.scale != "pairwise":
-            raise InvalidInputError(
-                f"the criterion {about.judged.name!r} of instance {about.instance} has the scale "
-                f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
-            )
     systems = common_systems([about.texts for about in subjects])
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
@@ -634,49 +626,22 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemSummary:
+class SystemSummary(SystemRanking):
     """The results of one system over all its contests. A missing number gives the reason.
 
     Attributes:
-        system: Its name.
-        winrate: The share of its battles won, over the scored contests; where it is to hold at any time, the mean of
-            these shares against each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.winrates.unscored_limits`).
         winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
-        mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
-            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect.
-        rank: The rank, by winrate if all met equally often and otherwise by strength.
-        rank_low: The best rank that the tests leave open.
-        rank_high: The worst rank that the tests leave open.
-        field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
-        strength: Davidson's log-strength.
-        length_controlled_winrate: The winrate as it would be if all responses were equally long.
-        contests: The number of its contests.
-        ties: The scored contests without a winner.
-        num_unscored: The contests without a score.
         unscored_counts: The unscored votes on its contests.
     """
 
-    system: str
-    winrate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds")
-    field_winrate: Interval | Missing = measure("score")
     winrate_if_unscored_0: float | Missing = measure("score", always=True)
     winrate_if_unscored_1: float | Missing = measure("score", always=True)
     unscored_bounds: UnscoredBounds | None
-    mean_rank: Interval | Missing = measure("number", always=True)
-    rank: int | Missing = measure("count", always=True)
-    rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
-    rank_high: int | Missing = measure("count", name="rank_ci_high", always=True)
-    strength: Interval | Missing
-    length_controlled_winrate: Interval | Missing
-    contests: int = measure("count", name="num_contests")
-    ties: int = measure("count", name="num_ties")
-    num_unscored: int = measure("count")
     unscored_counts: UnscoredCounts = measure("count", name="", only=("unscored_votes",))
 
 
@@ -1313,7 +1278,8 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
     else:
         yield f"All systems are distinguishable at the {level} level ({how})."
     for name in ("rank",) if ranking.anytime else ("strength", "length_controlled_winrate"):
-        yield from _missing_notes(name, ranking)
+        for reason, systems in by_reason((each.system, getattr(each, name)) for each in ranking.systems).items():
+            yield f"No {name.replace('_', ' ')} for {systems}: {reason}."
     if not ranking.balanced:
         added = (
             " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
@@ -1324,17 +1290,6 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
             "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model "
             f"of strengths expects against all the other systems.{added if ranking.contests_added else ''}"
         )
-        yield from _missing_notes("rank", ranking)
-
-
-def _missing_notes(name: str, ranking: Ranking) -> Iterator[str]:
-    """Give notes on the systems without a rank or strength, for each reason."""
-    lacking: dict[str, list[str]] = {}
-    for entry in ranking.systems:
-        if isinstance(value := getattr(entry, name), Missing):
-            lacking.setdefault(value.reason, []).append(entry.system)
-    noun = name.replace("_", " ")
-    yield from (f"No {noun} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items())
 
 
 def _order_note(table: WinrateAnalysis) -> str:

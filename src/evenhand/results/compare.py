@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from evenhand.errors import EvenhandWarning, InvalidInputError
-from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number
+from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number, measure, or_missing
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, Reported, measure, measures_table, or_missing
+from evenhand.results.measures import Column, Measure, Reported, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import name_of_tests, over_one_family, paired_differences
+from evenhand.statistics.ranking import name_of_tests, over_one_family, paired_differences
 
 MOST_CHANGES: Final = 10
 """The number of changed verdicts that are printed."""
@@ -159,24 +159,16 @@ class RunComparison(PrintedTables):
         return (*tables, *([self._changes_table()] if self.changes else []))
 
     def _changes_table(self) -> TextTable:
-        named = list(self.changes[0].about)
-        shown = self.changes[:MOST_CHANGES]
-        rows = tuple(
-            (
-                each.row,
-                *each.about.values(),
-                f"{each.before.selected} → {each.after.selected}",
-                *(format_number(score) for score in (each.before.score, each.after.score)),
-            )
-            for each in shown
+        columns = (
+            Column("before → after", lambda each: f"{each.before.selected} → {each.after.selected}"),
+            Column("score before", lambda each: format_number(each.before.score)),
+            Column("score after", lambda each: format_number(each.after.score)),
         )
-        count = format_count(len(self.changes))
+        named = [((each.row, *each.about.values()), each) for each in self.changes[:MOST_CHANGES]]
+        count, more = format_count(len(self.changes)), len(self.changes) - len(named)
         title = f"Verdicts that changed: {count} of {format_count(self.n_questions, 'question')} that both answered"
-        more = len(self.changes) - len(shown)
         notes = (f"Shown are the {MOST_CHANGES} greatest; {format_count(more)} more are in changes.",) if more else ()
-        return TextTable(
-            title, ("row", *named, "before → after", "score before", "score after"), rows, notes, "changes"
-        )
+        return measures_table(title, ("row", *self.changes[0].about), named, columns, notes, kind="changes")
 
 
 def groups_table(

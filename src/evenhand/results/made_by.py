@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
 from pathlib import Path
@@ -89,7 +89,9 @@ class Fingerprint:
             parameters: The parameters.
             models: The models as the replies name them.
         """
-        held = parameters.get("fingerprint", {})
+        held, flat = parameters.get("fingerprint", {}), dict(parameters)
+        for name in ("grid", "flow"):
+            flat |= flat.pop(name) if isinstance(flat.get(name), Mapping) else {}
         by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
         return cls(
             judges=tuple(parameters.get("judges") or parameters.get("votes") or ()),
@@ -97,7 +99,7 @@ class Fingerprint:
             models=tuple(sorted(models)),
             prompts=held.get("prompts"),
             criteria=digest(by),
-            options=dict(_options(parameters)),
+            options={name: value for name, value in flat.items() if name not in NOT_OPTIONS},
             shown=held.get("shown", {}),
         )
 
@@ -131,15 +133,6 @@ class Fingerprint:
             if before != after:
                 found.append(f"{name} ({before!r} → {after!r})")
         return tuple(found)
-
-
-def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the options by their names, those of grid and flow among them."""
-    for name, value in parameters.items():
-        if isinstance(value, Mapping) and name in {"grid", "flow"}:
-            yield from _options(value)
-        elif name not in NOT_OPTIONS:
-            yield name, value
 
 
 LEFT_OUT: Final = "left_out"

@@ -1,7 +1,7 @@
 """Measures: every number that a result reports, or the reason why there is none, declared once and shown everywhere.
 
-A result is a frozen dataclass. A field that is reported is declared with :func:`measure`, which says what kind of
-number it is; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
+A result is a frozen dataclass. :func:`~evenhand.numbers.measure` declares a field that is reported, with its kind of
+number; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
 form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
 Conditions, summaries and pictures name each :class:`Measure` in full. An :class:`Outcome` is the score of one row,
 which is compared with that of people.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Container, Hashable, Iterable,
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 from evenhand.aggregation.verdict import REDRAW
 from evenhand.criteria import Criterion
 from evenhand.numbers import (
+    DECLARED,
     MISSING,
+    Declared,
     HasLimits,
+    Kind,
     Missing,
     UnscoredBounds,
     format_cost,
@@ -36,6 +39,7 @@ from evenhand.numbers import (
     format_percent,
     format_score,
     format_share,
+    measure,
     state_p_value,
 )
 from evenhand.results.render import TextTable
@@ -43,13 +47,7 @@ from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
 from evenhand.votes import Usage, Verdict, Vote
 
-Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
-"""The kind of a number: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other
-number; a count; the p-value of a test; US dollars."""
-
-T = TypeVar("T")
 Names = TypeVar("Names", bound=tuple[str, ...])
-_DECLARED: Final = "measure"
 _WIDE: Final = 0.3
 """The width of a share's interval from which on the data are too few."""
 
@@ -102,51 +100,6 @@ class Measure:
         return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    kind: Kind
-    name: str | None
-    always: bool
-    shares: bool
-    only: Collection[str] | None
-    bounds: str | None
-
-
-def measure(
-    kind: Kind,
-    *,
-    name: str | None = None,
-    always: bool = False,
-    shares: bool = False,
-    only: Collection[str] | None = None,
-    bounds: str | None = None,
-) -> Any:  # noqa: ANN401 - the type of the field
-    """Declare a field of a frozen result that is a measure.
-
-    Its value is a number, an estimate with an interval, or :class:`~evenhand.numbers.Missing`; a mapping stands for a
-    measure of each entry (``<name>_<key>``), and a result for its own measures.
-
-    Args:
-        kind: The kind of the number.
-        name: The name under which it is reported; the field's own by default, and the score itself if it is empty.
-        always: Give unitxt NaN if it is missing, instead of leaving it out.
-        shares: The mapping counts; report what share of all each entry is.
-        only: The fields of a result that are meant; all by default.
-        bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
-            fields to them. A score that a condition can name and that unscored votes could move has some.
-    """
-    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
-
-
-def or_missing(value: T | None, reason: str) -> T | Missing:
-    """Return the value, or why there is none.
-
-    >>> or_missing(None, "no instance has a score")
-    Missing(reason='no instance has a score')
-    """
-    return Missing(reason) if value is None else value
-
-
 def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
     """Yield the measures that a result declares, in the order of its fields; fields that are None are left out.
 
@@ -155,7 +108,7 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
         only: The fields that are meant; all by default.
     """
     for field in dataclasses.fields(result):  # type: ignore[arg-type] # a dataclass
-        declared: _Declared | None = field.metadata.get(_DECLARED)
+        declared: Declared | None = field.metadata.get(DECLARED)
         value = getattr(result, field.name)
         if declared is not None and value is not None and (only is None or field.name in only):
             bounds = getattr(result, declared.bounds) if declared.bounds else None
@@ -165,7 +118,7 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
                 yield each if bounds is None else dataclasses.replace(each, bounds=bounds)
 
 
-def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared
+def _entries(name: str, value: Any, declared: Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared
     if isinstance(value, Mapping):
         total = sum(value.values()) if declared.shares else 1
         for key, entry in value.items():
@@ -205,7 +158,7 @@ def scores_of(
 def names_of(*results: type) -> list[str]:
     """Return the names that the scores of results have, without those of results inside and the limits of intervals."""
     fields = [field for result in results for field in dataclasses.fields(result)]
-    declared = [(field.name, field.metadata[_DECLARED].name) for field in fields if _DECLARED in field.metadata]
+    declared = [(field.name, field.metadata[DECLARED].name) for field in fields if DECLARED in field.metadata]
     return [field if name is None else name for field, name in declared]
 
 
@@ -282,7 +235,7 @@ class Column:
         if not owner:
             return MISSING
         value = getattr(owner, name)
-        declared = type(owner).__dataclass_fields__[name].metadata.get(_DECLARED)  # type: ignore[union-attr]
+        declared = type(owner).__dataclass_fields__[name].metadata.get(DECLARED)  # type: ignore[union-attr]
         if not self.limits and hasattr(value, "estimate"):
             value = value.estimate
         return format_value(value, declared.kind if declared else "count")
@@ -776,12 +729,6 @@ def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
     return (f"{counts.with_reasons}. No score includes them.",) if counts else ()
 
 
-def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a table's parameters say that draws could stop early."""
-    grid = parameters.get("grid", {})
-    return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
     "a real judge must beat, not a measure of quality."
@@ -790,7 +737,8 @@ BASELINE = (
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the note on measures that do not use all draws, if these could stop early (`aggregation.verdict`)."""
-    if not could_stop_early(parameters):
+    grid = parameters.get("grid", {})
+    if not grid.get("stop_early") or grid["samples"] == 1:
         return ()
     note = (
         "Draws stopped once their outcome was settled. Scores are those of the outcomes; agreement, parse rate, "

@@ -56,7 +56,7 @@ from evenhand.results.vote_columns import (
     write,
 )
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import MISSING_RESPONSE, Verdict
+from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
     import datasets
@@ -284,10 +284,7 @@ class Analysis:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
-        return tuple(
-            self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
-            for cell in self.stored.cells()
-        )
+        return tuple(self.rules.aggregate(cell.votes, self.criterion_of(cell)) for cell in self.stored.cells())
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict."""
@@ -732,7 +729,7 @@ class Results(PrintedTables):
         Returns:
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
             paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
-            corrected by Holm over all groups (:func:`~evenhand.statistics.paired_differences`), and how often both
+            corrected by Holm over all groups (:func:`~evenhand.statistics.ranking`), and how often both
             select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
             when the two were made.
 

@@ -31,7 +31,7 @@ from uuid import uuid4
 
 from anyio.from_thread import start_blocking_portal
 
-from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE
 from evenhand.engines import free_engines, hosted
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.calls import Calls, classifications_of
@@ -216,7 +216,7 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     except EvenhandError:
         raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
-        raise unknown_engine(name) from None
+        raise ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         message = redact(own_words(error), [str(value) for value in overrides.values()])
         raise ArtifactError(f"the engine {name!r} cannot be made: {message}") from None
