@@ -58,11 +58,7 @@ def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedConditio
     return summary
 
 
-def too_many_unscored(
-    result: Any,  # noqa: ANN401 - as above
-    most: float = MOST_UNSCORED,
-    out: str | Path | None = None,
-) -> Sequence[CheckedCondition]:
+def too_many_unscored(result: Any, most: float = MOST_UNSCORED) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
     """Return the limit on the share of unscored votes, if a result exceeds it."""
     counts = getattr(result, "unscored_counts", None)
     if counts is None or counts.unscored_votes <= most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
@@ -73,7 +69,6 @@ def too_many_unscored(
         f"{format_number(most)} allows: the reasons say what to mend (raise --max-calls, leave out --offline), and the "
         "same run goes on from the journal; --max-unscored 1 accepts any share"
     )
-    found += "" if out is None else f". What was judged is in {str(out)!r}"
     condition = f"unscored <= {format_percent(most)}"
     return [CheckedCondition(condition, False, "unscored", (), share, most, counts.votes, found)]
 
@@ -146,7 +141,7 @@ def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noq
     """Return the limit of a job on unscored votes, if it does not hold."""
     asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
     default = MOST_UNSCORED if asking else 1.0
-    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored, job.out)
+    return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored)
 
 
 def _texts(given: object) -> list[str]:

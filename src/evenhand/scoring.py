@@ -25,7 +25,7 @@ from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, cluster_sums, unscored_bounds
-from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
+from evenhand.statistics.ranking import PairedDifference, name_of_tests, over_one_family, paired_differences
 from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
 INDEPENDENT: Final = "instances do not depend on each other"

@@ -52,7 +52,7 @@ def test_an_address_is_a_server(text, address):
 @pytest.mark.parametrize("identifier", [each for each in catalog_entries() if each.startswith("engines.")])
 def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier):
     fields = {
-        "litellm": "[model=openai/m,stop=[END,Stop now],extra={top_k=1,b=[1.5,None]},temperature=1e-5]",
+        "litellm": "[model=openai/m,stop=[END,Stop now],extra={top_k=1,b=[1.5,None]},temperature=0.5]",
         "openai_compatible": "[base_url=http://localhost:1,model=m,batch=True,patience=0]",
         "simulated": "[position_preference=-0.5,quality={a=0.5,b=1},seed=3]",
     }.get(identifier.rpartition(".")[2], "")

@@ -116,9 +116,9 @@ def test_where_so_much_is_unscored_that_either_may_be_a_condition_does_not_hold_
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ("relevence[new].low >= 0.7", "there is no such measure. Did you mean 'relevance[new].low'?"),
-        ("unscored.low <= 0.1", "there is no such measure"),  # a number without an interval
-        ("unscored[new] <= 2 %", "there is no such measure"),
+        ("relevence[new].low >= 0.7", "names no measure. Did you mean 'relevance[new].low'?"),
+        ("unscored.low <= 0.1", "names no measure"),  # a number without an interval
+        ("unscored[new] <= 2 %", "names no measure"),
         ("unscored <= 2", "which lies between 0.00 and 1.00"),
         ("relevance", "is not a condition. Write NAME OP NUMBER"),
         ("relevance[new] >= relevance[old]", "is not a condition"),

@@ -90,11 +90,6 @@ class Prices:
         self._added = 0.0
         self._ratio = 1.0
 
-    @property
-    def limit(self) -> str:
-        """The token limit of a reply in words."""
-        return "without max_tokens" if self._limit is None else f"with max_tokens={self._limit}"
-
     def bounds(self, request: Request, calls: int) -> tuple[float, float]:
         """Return US dollars of the call of a request at most, and of as many more calls of its conversation.
 
@@ -165,9 +160,6 @@ class Budget:
         self._when_stopped: list[Callable[[], None]] = []
         self._changed = asyncio.Event()
 
-    def __repr__(self) -> str:
-        return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
-
     def left(self) -> Budget:
         """Return a budget of what is left of this one."""
         return Budget(
@@ -223,7 +215,7 @@ class Budget:
         self.at_risk += beyond
         return beyond
 
-    def refusal(self, bound: float = 0.0, limit: str = "") -> BudgetExhaustedError:
+    def refusal(self, bound: float = 0.0) -> BudgetExhaustedError:
         """Return why a call is not launched that may cost this much."""
         if self.stopped:
             return BudgetExhaustedError("the run was interrupted before this call was launched")
@@ -238,7 +230,7 @@ class Budget:
         risk = f", {format_cost(self.at_risk)} reserved for what the server did not report" if self.at_risk else ""
         return BudgetExhaustedError(
             f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; the next call may cost "
-            f"{format_cost(bound)}, {limit}): {AGAIN}"
+            f"{format_cost(bound)}): {AGAIN}"
         )
 
 
@@ -278,7 +270,7 @@ class Share:
             if budget.fits(*more) and (self._begun or not budget.begun or tried or (prices and prices.sure)):
                 break
             if self._begun or not budget.begun:
-                raise budget.refusal(bound, "" if prices is None else prices.limit)
+                raise budget.refusal(bound)
             await budget.changed()
         budget.promise(*more)
         budget.begun += not self._begun
@@ -341,7 +333,7 @@ class Hold:
         if may_be_billed:
             self._risk()
         if self._prices is not None and not self._budget.fits(0, 0.0):
-            raise self._budget.refusal(self._bound, self._prices.limit)
+            raise self._budget.refusal(self._bound)
         self.attempts += 1
 
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:

@@ -112,10 +112,8 @@ def normalized_base_url(base_url: object, *, field: str = "base_url") -> str:
         InvalidInputError: If it is not an http(s) address, or holds a user name, a password, a query or a fragment.
     """
     example = "such as 'http://localhost:8000/v1'"
-    if not isinstance(base_url, str):
-        raise InvalidInputError(f"{field} is a {type(base_url).__name__}; give an address {example}")
     try:
-        parts = urlsplit(base_url.strip())
+        parts = urlsplit(given := str(base_url).strip())
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise InvalidInputError(f"{field} is not an address; give one {example}") from error
@@ -125,7 +123,7 @@ def normalized_base_url(base_url: object, *, field: str = "base_url") -> str:
             f"give the bare address {example}, the key through api_key_env and further headers through headers_env"
         )
     if parts.scheme not in {"http", "https"} or not host:
-        raise InvalidInputError(f"{field} is {redact(base_url)!r}; give an address with http:// or https://, {example}")
+        raise InvalidInputError(f"{field} is {redact(given)!r}; give an address with http:// or https://, {example}")
     path = parts.path.rstrip("/").removesuffix(PATH).rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc.lower(), path or "/v1", "", ""))
 

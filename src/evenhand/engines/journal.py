@@ -31,7 +31,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -264,7 +264,7 @@ def describe_request(request: Request) -> str:
     )
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """The replies recorded in one file. Safe to use from several threads and processes.
 
     Attributes:
@@ -291,12 +291,6 @@ class Journal:
         self._closed = False
         self._connection = connect(self.path)
         self._process = os.getpid()
-
-    def __repr__(self) -> str:
-        return f"Journal({str(self.path)!r})"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -310,9 +310,6 @@ class RemoteJudge:
         self._most_logprobs = sys.maxsize
         self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.settings!r})"
-
     def identity(self) -> Mapping[str, Any]:
         """Return the server, the model and the sampling parameters."""
         return {

@@ -20,7 +20,6 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
-    format_p_value,
     measure,
     state_p_value,
 )
@@ -28,12 +27,12 @@ from evenhand.options import Design
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
+from evenhand.scoring import differences_tables
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
-from evenhand.statistics.paired_differences import (
+from evenhand.statistics.ranking import (
     PairedDifference,
-    name_of_tests,
     over_one_family,
     paired_differences,
 )
@@ -510,24 +509,15 @@ class GroupedScores(PrintedTables):
         )
         named = (self.by, "system", "score of")
         scores = measures_table(f"Scores by {self.by}", named, self.scores, columns, kind="scores")
-        if not self.differences:
-            return (scores,)
-        tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
-        how = name_of_tests(each.test for each in self.differences.values())
-        contrasts = (
-            Column(f"difference [{level}]", lambda each: format_interval(each.difference, signed=True)),
-            Column("p", lambda each: format_p_value(each.p_value)),
-            Column("rows", "n_compared"),
-            Column("set aside", "n_set_aside"),
+        families = (
+            [
+                replace(each, score=f"{each.score}, {name[0]}")
+                for name, each in self.differences.items()
+                if name[0] in own
+            ]
+            for own in ({ALL}, self.groups)
         )
-        shown = {(name[0], f"{name[1]} – {name[2]}", name[3]): each for name, each in self.differences.items()}
-        return scores, measures_table(
-            f"Systems by {self.by} ({how}, p corrected by Holm over {tests} within groups)",
-            (self.by, "systems", "score of"),
-            shown,
-            contrasts,
-            kind="differences",
-        )
+        return (scores, *(table for own in families for table in differences_tables(own, level=self.level)))
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""

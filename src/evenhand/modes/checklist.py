@@ -73,9 +73,9 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.correlation import item_rest_correlations
+from evenhand.statistics.agreement import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
-from evenhand.statistics.paired_differences import PairedDifference
+from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
 
 Bounds = Mapping[str, UnscoredBounds]
@@ -348,7 +348,7 @@ class ItemReport:
         pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
-            :func:`~evenhand.statistics.correlation.item_rest_correlations`).
+            :func:`~evenhand.statistics.agreement.item_rest_correlations`).
         unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
         unscored_counts: The unscored votes on it.
     """

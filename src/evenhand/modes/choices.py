@@ -2,7 +2,7 @@
 
 A candidate without a text is left out before it is asked about. Every measure here treats the candidates alike: no tie
 is decided by who comes first. :class:`BestOfMode` gives selection rates. :class:`GradeMode` asks in all rotations, and
-:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.grade_score`.
+:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.consistency`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, Uniformity, grade_score_chance, mean_intervals, ratio_intervals, uniformity
-from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
+from evenhand.statistics.consistency import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Verdict, Vote
 

@@ -75,7 +75,7 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
-from evenhand.statistics.paired_differences import PairedDifference
+from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 DEFAULT_RULES: Final = VoteRules()

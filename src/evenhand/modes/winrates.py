@@ -78,8 +78,7 @@ from evenhand.statistics.intervals import (
     mean_leads,
     p_value_of,
 )
-from evenhand.statistics.paired_differences import PairComparison, holm
-from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.statistics.ranking import PairComparison, Ranking, SystemRanking, holm, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 

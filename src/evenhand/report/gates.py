@@ -267,14 +267,11 @@ def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ran
     whole = [each for each in measures if fits(each.names[0])]
     fitting = whole or [each for each in measures if fits(each.names[1])]
     found = [each for place, each in enumerate(fitting) if each not in fitting[:place]]
-    if not found:
-        ordered = sorted(measures, key=lambda each: each.part != "")
-        names = dict.fromkeys(each.names[full] for full in (0, 1) for each in ordered)
-        hint = did_you_mean(condition.name, names)
-        raise InvalidInputError(f"{where} {condition.name!r}, and there is no such measure. {hint}")
-    if len(found) > 1:
-        hint = did_you_mean(condition.name, sorted(each.names[0] for each in found))
-        raise InvalidInputError(f"{where} {len(found)} measures: give the full name of one. {hint}")
+    if len(found) != 1:
+        ordered = sorted(found, key=lambda each: each.names) or sorted(measures, key=lambda each: each.part != "")
+        names = dict.fromkeys(each.names[full] for full in ((0,) if found else (0, 1)) for each in ordered)
+        problem = f"{len(found)} measures: give the full name of one" if found else "no measure"
+        raise InvalidInputError(f"{where} {problem}. {did_you_mean(condition.name, names)}")
     (measure,) = found
     kind, score = measure.finding.kind, measure.finding.name.removesuffix(CORRECTED)
     low, high = (0.0, 1.0) if kind in {"share", "p_value"} else ranges.get(score, (-math.inf, math.inf))

@@ -135,12 +135,7 @@ def report_page(
     packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
     drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
-        {
-            "kind": each.kind,
-            "title": f"{each.title} · {name}" if name else each.title,
-            "caption": each.caption,
-            "svg": base64.b64encode(each.svg()).decode(),
-        }
+        (f"{each.title} · {name}" if name else each.title, each)
         for name, each in sorted(drawn, key=lambda item: list(KINDS).index(item[1].kind))
     ]
     tables = found.text_tables()
@@ -154,14 +149,15 @@ def report_page(
         headlines=_headlines(runs),
         bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
         notes=_merged(runs, lambda run: _notes_of(run, packed, corrected=bool(corrected))),
-        facts=_merged(runs, lambda run: _facts_of(run, packed)),
+        facts=_merged(runs, _facts_of),
         comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
         pictures=pictures,
+        encoded=lambda picture: base64.b64encode(picture.svg()).decode(),
         sections=runs or [("", found)],
         line=visible_line,
         verdicts=bool(packed.verdicts),
-        left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
+        left_out=", ".join(leave_out),
         data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
     )
 
@@ -305,14 +301,9 @@ def _notes_of(results: Results, packed: PackedVerdicts, *, corrected: bool) -> I
         yield "People", f"{note} were chosen (design=…, in the shell --design)."
 
 
-def _facts_of(results: Results, packed: PackedVerdicts) -> Iterator[tuple[str, str]]:
-    """Yield what was judged, by whom, how, and what it cost."""
+def _facts_of(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield by whom and how it was judged, how much, and what it cost."""
     parameters = results.parameters
-    judged = [format_count(parameters["n"], "row")]
-    for plural, names in packed.names.items():
-        few = len(names) <= MOST_NAMED
-        judged += [", ".join(names) if few else f"{format_count(len(names))} {plural}"] if names else []
-    yield "Judged", "; ".join(judged)
     judges = [visible_line(str(name)) for name in parameters.get("judges") or parameters.get("votes") or ()]
     models = [visible_line(name) for name in results.fingerprint.models if name not in judges]
     yield "Judges", ", ".join(judges) + (f" (answered by {', '.join(models)})" if models else "")
@@ -327,7 +318,8 @@ def _facts_of(results: Results, packed: PackedVerdicts) -> Iterator[tuple[str, s
         asked.append("once each" if draws == 1 else f"{format_count(draws, 'draw')} each{early}")
         yield "Asked", "; ".join(asked)
     counts = results.unscored_counts
-    yield "Votes", f"{format_count(counts.verdicts, 'verdict')}; {counts.with_reasons}"
+    rows, verdicts = format_count(parameters["n"], "row"), format_count(counts.verdicts, "verdict")
+    yield "Votes", f"{rows}, {verdicts}; {counts.with_reasons}"
     if results.spending is not None:
         yield "Spent", str(results.spending)
     yield "Intervals", f"{format_level(parameters['level'])}, over {'clusters' if results.clusters() else 'rows'}"
@@ -377,13 +369,11 @@ class PackedVerdicts:
         texts: Every text once; elsewhere texts and names are numbers of this list.
         verdicts: The name, row and item of each question, and its verdict in each run: null where a run has none. A
             number is a pair of itself and its text, a mapping a list of pairs.
-        names: The names of the ``systems`` and of the ``criteria``.
         counts: The verdicts that were ``ordered`` (asked in two orders), ``flipped`` with it, and ``labelled``.
     """
 
     texts: Sequence[str]
     verdicts: Sequence[Mapping[str, Any]]
-    names: Mapping[str, Sequence[str]]
     counts: Counter[str]
 
 
@@ -392,7 +382,6 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
     texts: dict[str, int] = {}
     rows: dict[str, int] = {}
     verdicts: dict[str, dict[str, Any]] = {}
-    names: dict[str, dict[str, None]] = {"systems": {}, "criteria": {}}
     counts = Counter[str]()
     for number, views in enumerate(runs):
         for view in views:
@@ -408,13 +397,11 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
                 **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
                 "votes": [_numbered(_fields_of(vote, leave_out), texts) for vote in view.votes],
             }
-            names["systems"] |= dict.fromkeys(map(visible_line, view.systems))
-            names["criteria"][visible_line(view.criterion)] = None
             counts["ordered"] += view.flipped is not None
             counts["flipped"] += bool(view.flipped)
             counts["labelled"] += view.gold is not None
     ordered = sorted(verdicts.values(), key=lambda each: int(each["row"]))
-    return PackedVerdicts(list(texts), ordered, {kind: list(known) for kind, known in names.items()}, counts)
+    return PackedVerdicts(list(texts), ordered, counts)
 
 
 def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:

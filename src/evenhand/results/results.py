@@ -743,7 +743,7 @@ class Results(PrintedTables):
         Returns:
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
             paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
-            corrected by Holm over all groups (:func:`~evenhand.statistics.paired_differences`), and how often both
+            corrected by Holm over all groups (:func:`~evenhand.statistics.ranking`), and how often both
             select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
             when the two were made.
 
