@@ -31,11 +31,8 @@ from evenhand.results.measures import (
     Outcome,
     Outcomes,
     Reported,
-    baseline_note,
-    early_stop_note,
     measures_of,
     measures_table,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules
@@ -267,15 +264,13 @@ class ModeAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the measures, one row per system; if they are too many for a page's width, one row per measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
-        early, baseline = early_stop_note(self.parameters), baseline_note(self.parameters["judges"])
-        notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            return (replace(own, notes=(*own.notes, *notes)),)
+            return (replace(own, notes=(*own.notes, *self.run_notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
-        table = measures_table(title, ("system",), reported, columns, notes, kind="scores")
+        table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 

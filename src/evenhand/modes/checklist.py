@@ -56,11 +56,8 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     UnscoredCounts,
-    baseline_note,
-    early_stop_note,
     measures_table,
     unscored_bounds_note,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
@@ -70,7 +67,6 @@ from evenhand.scoring import (
     bounded_mean,
     differences_tables,
     means_if_unscored,
-    readings_note,
     reported_differences,
     scored_rows,
     system_differences,
@@ -859,11 +855,7 @@ class ChecklistAnalysis(Analysis):
         unanswered = Counter[str]()
         for report in reports.values():
             unanswered.update(report.unanswered_reasons)
-        notes = [
-            *unscored_note(self.unscored_counts),
-            *readings_note(report.readings for report in reports.values()),
-            *unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()}),
-        ]
+        notes = [*unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})]
         if unanswered:
             listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
             bounds = "; ".join(
@@ -873,7 +865,7 @@ class ChecklistAnalysis(Analysis):
             )
             notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
         notes.append("All items: the share of yes among all answered items of all responses.")
-        return (*notes, *early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+        return (*notes, *self.run_notes)
 
     def _questions_table(self) -> TextTable:
         """Return the pass rate of each question and system, and the discrimination if there is one system."""

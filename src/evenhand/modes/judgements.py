@@ -39,13 +39,10 @@ from evenhand.results.measures import (
     Outcomes,
     QuestionName,
     Reported,
-    baseline_note,
-    early_stop_note,
     measures_table,
     score_column,
     spread_note,
     unscored_bounds_note,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
@@ -69,7 +66,6 @@ from evenhand.scoring import (
     bounded_mean,
     differences_tables,
     means_if_unscored,
-    readings_note,
     reply_measures,
     reported_differences,
     scored_rows,
@@ -1077,15 +1073,8 @@ class JudgementAnalysis(VerdictAnalysis):
 
     def text_table(self) -> TextTable:
         """Return the table of the criteria's summaries."""
-        judges = self.parameters["judges"]
-        notes = (
-            *unscored_note(self.unscored_counts),
-            *readings_note(summary.readings for summary in self.summaries.values()),
-            *early_stop_note(self.parameters),
-            *baseline_note(judges),
-        )
-        title, labels = f"Direct assessment by {', '.join(judges)}", ("system", "criterion")
-        table = scores_table(title, labels, self.summaries, notes, level=self.parameters["level"])
+        title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
+        table = scores_table(title, labels, self.summaries, self.run_notes, level=self.parameters["level"])
         if not any(each.about["gold"].any() for each in self.columns.values()):
             return table
         return table.with_column(

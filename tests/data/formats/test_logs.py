@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import evenhand
-from evenhand.data.formats.logs import ZSTANDARD
+from evenhand.data.formats import ZSTANDARD
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 
