@@ -141,7 +141,7 @@ class ModeAnalysis(Analysis):
         return find_mode(self.parameters["mode"]).from_options(self.parameters["mode_options"], options)
 
     @cached_property
-    def _header_criteria(self) -> list[Criterion | Rubric]:
+    def _criteria(self) -> list[Criterion | Rubric]:
         """All criteria of the header."""
         return [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in self.header["criteria"]]
 
@@ -154,7 +154,7 @@ class ModeAnalysis(Analysis):
             subject = Subject(
                 about["instance"],
                 {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
-                judged=self._header_criteria[about["criterion"]],
+                judged=self._criteria[about["criterion"]],
                 cluster=about["cluster"],
                 facts=json.loads(about["facts"]),
             )
@@ -285,13 +285,6 @@ class ModeAnalysis(Analysis):
             }
             cast = vote_rows(vote for own in each.votes for vote in own) if votes else []
             yield {**record, "votes": cast} if votes else record
-
-    @cached_property
-    def _criteria(self) -> list[Criterion | Rubric]:
-        found: list[Criterion | Rubric] = []
-        for judged in {id(each.about.judged): each.about.judged for each in self.entries}.values():
-            found += [] if judged in found else [judged]  # each part of a result on disk has its own
-        return found
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from evenhand.aggregation.verdict import check_rule, check_weights
+from evenhand.aggregation.verdict import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, weights_by_judge
 from evenhand.errors import InvalidInputError
@@ -58,12 +58,6 @@ class VoteAnalysis(VerdictAnalysis):
         super().__init__(header, parameters, stored)
         self.labelled_by = ("system",) if any(self.systems) else ()  # type: ignore[misc] # of these votes
         self.names = ("instance", *self.labelled_by)  # type: ignore[misc] # of these votes
-
-    @classmethod
-    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Check the weights."""
-        check_weights(header["parameters"]["weights"])
-        return super().check(header, abouts)
 
     @cached_property
     def criterion(self) -> Criterion:
