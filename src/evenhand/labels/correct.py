@@ -20,7 +20,6 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
-    measure,
     state_p_value,
 )
 from evenhand.options import Design
@@ -28,8 +27,7 @@ from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import differences_tables
-from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
+from evenhand.statistics.correction import Correction, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
 from evenhand.statistics.ranking import (
     PairedDifference,
@@ -48,8 +46,6 @@ UNLIKELY: Final = 0.001
 
 HALVINGS: Final = 16
 """The halvings of the range of scores when an interval is inverted: to 1.5e-5 of the range."""
-
-Estimate = Interval | Missing
 
 
 def correction(pair: Paired, design: Design, level: Level) -> Correction:
@@ -119,7 +115,7 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(Correction):
     """A score, or the difference of two, from the judge, from the labels alone, and from both.
 
     Attributes:
@@ -128,32 +124,12 @@ class Corrected:
         second: The other system of a difference, paired over the rows that both have; None for a score.
         criterion: The criterion of the score.
         option: Of a criterion whose options have no values, the one whose share it is.
-        judge: By the judge's scores; its interval is one of the judge, and not of people.
-        labels: By the labels, without the judge.
-        corrected: What people would say, by their labels and what the judge says of all rows.
-        num_rows: Rows that were judged.
-        num_labelled: Rows that people labelled.
-        num_unscored: Rows without a score of the judge: a stratum of their own.
-        labels_saved: How many more labels, drawn at random, would be as informative without the judge.
-        worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
-        method: The method of the corrected interval.
-        notes: The notes on the estimate.
     """
 
     system: str
     second: str | None = None
     criterion: str
     option: str | None = None
-    judge: Estimate = measure("score", name="by_judge")
-    labels: Estimate = measure("score", name="by_labels")
-    corrected: Estimate = measure("score", always=True)
-    num_rows: int = measure("count")
-    num_labelled: int = measure("count")
-    num_unscored: int = measure("count")
-    labels_saved: float | Missing = measure("count")
-    worth: Worth | None = None
-    method: str = ""
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Correction, system: str, second: str | None, criterion: str, option: str | None) -> Self:
