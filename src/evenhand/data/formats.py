@@ -37,6 +37,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -51,15 +52,23 @@ from evenhand.votes import is_missing
 
 Row = Mapping[str, Any]
 
-OTHER_SHAPE = (AttributeError, KeyError, TypeError)
-"""The exceptions of reading data of a known shape if a part has another shape."""
-
 ZSTANDARD = 93
 """The number of the compression in a zip archive, which Python's ``zipfile`` reads from 3.14 on."""
 
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _ATTACHMENT = "attachment://"
 _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
+
+
+@contextmanager
+def _checked_shape(what: str, holds: str, kind: type[InvalidInputError] = InvalidInputError) -> Iterator[None]:
+    """Refuse data that are recognised by their shape, and have another one further down."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise kind(
+            f"{what} begins as {holds}, but not all of it has that shape: {type(error).__name__}: {error}"
+        ) from error
 
 
 def is_inspect_log(data: object) -> bool:
@@ -79,24 +88,14 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
         log: Its content where it is one JSON text; None for an archive, which is read.
 
     Raises:
-        InvalidInputError: If the file is damaged, holds no samples, or something else than them.
+        InvalidInputError: If the file is damaged, or holds something else than samples.
     """
     header, samples = _read_archive(path) if log is None else (log, list(log.get("samples") or ()))
-    if not samples:
-        raise InvalidInputError(
-            f"the log {str(path)!r} holds no samples (its status is {header.get('status')!r}): a log of inspect_ai has "
-            "them once a sample was run, unless it was written with --no-log-samples"
-        )
     spec = header.get("eval") or {}
-    try:
+    with _checked_shape(repr(str(path)), "a log of inspect_ai"):
         order = {str(name): place for place, name in enumerate((spec.get("dataset") or {}).get("sample_ids") or ())}
         samples.sort(key=lambda sample: (order.get(str(sample.get("id")), len(order)), sample.get("epoch", 1)))
         return [_inspect_row(sample, spec) for sample in samples]
-    except OTHER_SHAPE as error:
-        raise InvalidInputError(
-            f"{str(path)!r} begins as a log of inspect_ai, but not all of it has that shape: {type(error).__name__}: "
-            f"{error}"
-        ) from error
 
 
 def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
@@ -144,15 +143,13 @@ def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str
     reason, error, given = choice.get("stop_reason"), sample.get("error"), sample.get("input")
     messages = [] if isinstance(given, str) else given or ()
     return {
-        "id": sample.get("id"),
+        **{name: sample.get(name) for name in ("id", "choices", "target")},
         "epoch": sample.get("epoch", 1),
         "task": spec.get("task"),
         "model": output.get("model") or spec.get("model"),
         "input": given
         if isinstance(given, str)
         else [{"role": each.get("role"), "content": _text_and_reasoning(each.get("content"))[0]} for each in messages],
-        "choices": sample.get("choices"),
-        "target": sample.get("target"),
         "output": text,
         "reasoning": reasoning,
         "finish_reason": _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None,
@@ -419,12 +416,8 @@ def rows_of_log(records: Sequence[Row], what: str) -> list[Row]:
     """
     for name, columns, reader in LOGS:
         if columns <= records[0].keys():
-            try:
+            with _checked_shape(what, name):
                 return reader(records, what)
-            except OTHER_SHAPE as error:
-                raise InvalidInputError(
-                    f"{what} begins as {name}, but not all of it has that shape: {type(error).__name__}: {error}"
-                ) from error
     known = "; ".join(f"{name}: {', '.join(sorted(columns))}" for name, columns, _ in LOGS)
     raise InvalidInputError(
         f"{what} has the columns {list(records[0])!r}, by which no log is known. Known by their columns are {known}. "
@@ -746,12 +739,8 @@ def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be
     if found is None:
         return data
     left_out: list[str] = []
-    try:
+    with _checked_shape(what, found.holds, InvalidCriterionError):
         document = found.read(data, what, left_out)
-    except OTHER_SHAPE as error:
-        raise InvalidCriterionError(
-            f"{what} has the shape of {found.holds}, but not all of it: {type(error).__name__}: {error}"
-        ) from error
     if left_out:
         parts = "; ".join(dict.fromkeys(left_out))
         warnings.warn(f"{what} is {found.holds}; not read with it: {parts}", LeftOutWarning, 3)

@@ -808,9 +808,8 @@ class VerdictAnalysis(Analysis):
             self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
         ):
             for number in stored.numbers:
-                kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
-                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], kept))
+                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], stored.kept[number]))
         else:
             for part in self.parts(texts=False):
                 cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
