@@ -38,8 +38,12 @@ from evenhand.results.measures import (
     Reported,
     Spending,
     UnscoredCounts,
+    baseline_note,
+    early_stop_note,
+    readings_note,
     spending_notes,
     unscored_findings,
+    unscored_note,
 )
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import (
@@ -225,6 +229,16 @@ class Analysis:
         )
         rows = np.array([about["instance"] for about in abouts], dtype=np.int64)
         return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
+
+    @property
+    def run_notes(self) -> tuple[str, ...]:
+        """The notes on unscored votes, on how replies were read, on early stops and on the baseline judge."""
+        return (
+            *unscored_note(self.unscored_counts),
+            *readings_note(self.vote_columns.readings()),
+            *early_stop_note(self.parameters),
+            *baseline_note(self.parameters["judges"]),
+        )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry, with its votes if asked for."""
