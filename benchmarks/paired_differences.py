@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import paired_differences
+from evenhand.statistics.ranking import paired_differences
 
 DATA_SETS = 300
 DESIGNS = ((10, 1), (20, 1), (50, 1), (200, 1), (10, 8), (25, 8))

@@ -21,8 +21,7 @@ from scipy.stats import kendalltau, norm
 
 from evenhand.judging.grid import Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.paired_differences import paired_differences
-from evenhand.statistics.ranking import Ranking, rank_systems
+from evenhand.statistics.ranking import Ranking, paired_differences, rank_systems
 
 Strengths = tuple[float, ...]
 DEPENDENCE = 0.5

@@ -18,7 +18,7 @@ from evenhand.labels.plan import corrected_half_width, fewest, half_width, power
 from evenhand.question import comparison_criterion
 from evenhand.statistics.correction import corrected_mean
 from evenhand.statistics.intervals import IntervalLevel, mean_intervals
-from evenhand.statistics.paired_differences import paired_test
+from evenhand.statistics.ranking import paired_test
 
 ONCE: dict[str, Any] = {"journal": None, "progress": False, "flow": "verdict_only", "include_prompts_in_result": False}
 HOW: dict[str, Any] = {"check_positional_bias": False, "response_fields": ["a", "b"], **ONCE}

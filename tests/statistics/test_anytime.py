@@ -16,7 +16,7 @@ from evenhand.statistics.intervals import (
     IntervalLevel,
     mean_intervals,
 )
-from evenhand.statistics.paired_differences import betting_test
+from evenhand.statistics.ranking import betting_test
 
 UNITS = st.integers(0, CELLS).map(lambda cell: cell / CELLS)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import EstimationError
-from evenhand.statistics.correlation import effective_judges, item_rest_correlations
+from evenhand.statistics.agreement import effective_judges, item_rest_correlations
 
 NAN = float("nan")
 

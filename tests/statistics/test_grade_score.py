@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.statistics import grade_score_chance, uniformity
-from evenhand.statistics.consistency import UNSCORED
-from evenhand.statistics.grade_score import grade_score_parts
+from evenhand.statistics.consistency import UNSCORED, grade_score_parts
 
 FOUR = [[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]
 

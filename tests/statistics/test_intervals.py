@@ -10,8 +10,13 @@ from scipy import stats
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.statistics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
-from evenhand.statistics.correlation import effective_judges, item_rest_correlations
+from evenhand.statistics.agreement import (
+    cohen_kappa,
+    effective_judges,
+    item_rest_correlations,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from evenhand.statistics.intervals import Interval, IntervalLevel
 
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.paired_differences import DifferenceTest, PairComparison, compare_pairs, holm
-from evenhand.statistics.ranking import indistinguishable_groups
+from evenhand.statistics.ranking import DifferenceTest, PairComparison, compare_pairs, holm, indistinguishable_groups
 
 
 def test_holm_by_hand():

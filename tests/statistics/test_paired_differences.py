@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.stats import binomtest, permutation_test
 
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import DifferenceTest, paired_differences, paired_test
+from evenhand.statistics.ranking import DifferenceTest, paired_differences, paired_test
 
 
 def test_by_hand():

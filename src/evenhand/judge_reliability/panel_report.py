@@ -22,9 +22,8 @@ from evenhand.results.measures import Column, Measure, measures_of, measures_tab
 from evenhand.results.render import TextTable
 from evenhand.scoring import summarize
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.agreement import percent_agreement
+from evenhand.statistics.agreement import effective_judges, percent_agreement
 from evenhand.statistics.consistency import UNSCORED, repetition_stability
-from evenhand.statistics.correlation import effective_judges
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
 from evenhand.votes import Verdict, Vote, unselected_draws
 
@@ -80,7 +79,7 @@ class PanelReport:
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
         effective_judges: Of errors, how many independent judges the panel is worth; of scores, how many votes do not
             repeat each other, for a shared truth or a shared error. See
-            `evenhand.statistics.correlation.effective_judges`.
+            `evenhand.statistics.agreement.effective_judges`.
         judge_correlation: The mean correlation behind it.
         correlated: Whether the correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
         kappas: ``<judge>_vs_<judge>`` -> Cohen's kappa of the selections of every two judges, quadratic-weighted over

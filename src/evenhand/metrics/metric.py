@@ -8,6 +8,7 @@ import logging
 import math
 import warnings
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,7 +44,7 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.results.made_by import LIMITS
-from evenhand.results.measures import QuestionName, Spending, UnscoredCounts, scores_of
+from evenhand.results.measures import Spending, UnscoredCounts, scores_of
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, line_of
 from evenhand.unitxt import criteria_artifacts
@@ -477,7 +478,13 @@ class JudgeMetric(RunFields):
                     f"inference_engine is {engine!r}, which cannot be asked: give the catalog id of an engine, an "
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
-        options_of_labels(self)
+        GoldOptions(**{name: getattr(self, name) for name in GoldOptions.model_fields})
+        if (self.gold_field is None) != (self.gold_design is None):
+            meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
+            raise InvalidInputError(
+                f"gold_field is {self.gold_field!r} and gold_design is {self.gold_design!r}: give both, the field with "
+                f"the labels and how the labelled instances were chosen, which cannot be seen in the labels. {meant}"
+            )
         own, field = getattr(self, self.judges_by), f"{self.judges_by}_field"
         if self.judges_by in DOCUMENTS and (self.criteria is not None or self.criteria_field is not None):
             raise InvalidInputError(
@@ -692,25 +699,16 @@ class JudgeMetric(RunFields):
                 caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
                 if caution is not None:  # Python's filter shows it once, although a recipe with groups copies metrics
                     warnings.warn(caution, MarkedDataWarning, stacklevel=2)
-        labels = options_of_labels(self)
-        gold = [None] * len(rows) if labels is None else labels_of(rows, labels)
+        groups = [{column: names[row] for column, names in columns.items()} for row in range(len(rows))]
+        gold = [self.label_of(row, own) if self.gold_field is not None else None for row, own in enumerate(rows)]
         planned = self._name(
             [
-                JudgedInstance(
-                    about,
-                    None,
-                    mode,
-                    evaluator,
-                    panel,
-                    criteria_json,
-                    {column: names[row] for column, names in columns.items()},
-                    gold[row],
-                )
-                for row, (about, criteria_json) in enumerate(zip(subjects, as_json, strict=True))
+                JudgedInstance(about, None, mode, evaluator, panel, criteria, own, label)
+                for about, criteria, own, label in zip(subjects, as_json, groups, gold, strict=True)
             ]
         )
-        if labels is not None:
-            check_labels(labels, self._run(planned), mode, subjects, gold)
+        if self.gold_field is not None:
+            self._check_labels(planned)
         cast_votes = mode.ask(subjects, panel)
         judged = [
             replace(each, result=mode.result(each.about, votes))
@@ -729,25 +727,75 @@ class JudgeMetric(RunFields):
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""
-        first, labels = intermediates[0], options_of_labels(self)
+        first = intermediates[0]
         main, spent, run = first.score_name, first.spent, self._run(intermediates)
         subjects, results = zip(*((each.about, each.result) for each in intermediates), strict=True)
         level = clustered_level(self.confidence_level, [about.cluster for about in subjects], self.interval)
         measures = first.mode.measures(subjects, results, level)
-        corrected: Dict[str, Any] = {}
-        if labels is not None:
-            cells, gold = (
-                (cell for each in intermediates for cell in each.cells()),
-                [each.gold for each in intermediates],
-            )
-            corrected = corrected_scores(labels, run, cells, gold, main, with_intervals=self.return_confidence_interval)
         return {
             f"{main}_run": run,
-            **corrected,
+            **({} if self.gold_field is None else self._corrected_scores(intermediates)),
             **self.global_scores(measures, intermediates),
             **({} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))),
             "score_name": main,
         }
+
+    def label_of(self, instance: int, row: Mapping[str, Any]) -> Gold:
+        """Return the label that people gave to an instance; None without one."""
+        label = {"instance": instance, "label": field_of(row, self.gold_field, instance, "gold_field")}
+        if self.gold_probability_field is not None:
+            label["probability"] = field_of(row, self.gold_probability_field, instance, "gold_probability_field")
+        return None if label["label"] is None or is_abstention(label["label"]) else label
+
+    def _check_labels(self, planned: Sequence[JudgedInstance]) -> None:
+        """Check, before the first call, that the scores can be corrected: with judges that all abstain.
+
+        Raises:
+            InvalidInputError: Labels that fit no question, or too few of them, or scores that people cannot give.
+        """
+        if len({id(each.about.judged) for each in planned}) > 1:
+            raise InvalidInputError(
+                f"gold_field is {self.gold_field!r}, and the instances are judged by criteria of their own: a "
+                "corrected score is about one; evaluate the instances of one criterion alone"
+            )
+        abstaining = []
+        for each in planned:
+            asked = each.mode.questions(each.about)
+            votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in asked]
+            abstaining.append(replace(each, result=each.mode.result(each.about, votes)))
+        self._correct(abstaining)
+
+    def _correct(self, judged: Sequence[JudgedInstance]) -> tuple[Results, CorrectedScores]:
+        """Return the result of the instances, and the scores corrected by the labels that these have.
+
+        A label that is a mapping is of several people about one question, or of one person about several.
+        """
+        results = results_of_run(self._run(judged), (cell for each in judged for cell in each.cells()))
+        asked = Counter(results.question_name(cell)[0] for cell in results.cells())
+        rows: List[Mapping[str, Any]] = []
+        for label in [each.gold for each in judged if each.gold and asked[each.about.instance]]:
+            given, several = label["label"], asked[label["instance"]] > 1
+            column = results.labelled_by[-1] if several else "annotator"
+            named = given.items() if isinstance(given, Mapping) else ()
+            rows += [{**label, column: str(name), "label": each} for name, each in named] or [label]
+        return results, correct(results, rows, design=self.gold_design, label_field="label")
+
+    def _corrected_scores(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason."""
+        main = judged[0].score_name
+        try:
+            results, found = self._correct(judged)
+        except InvalidInputError as error:  # of a group of instances, which may have no labels; all were checked before
+            logger.warning("%s_corrected is missing: %s", main, error)
+            return {f"{main}_corrected": math.nan, f"{main}_corrected_notes": [str(error)]}
+        wholes = {each.criterion for each in results.outcomes() if each.part_of is None}
+        entries: Dict[str, Any] = {f"{main}_corrected_notes": [*notes_on(found.scores), *found.notes]}
+        for score in found.scores:
+            parts = [*([] if score.criterion in wholes else [score.criterion]), *filter(None, [score.option])]
+            name = f"{score.system}_winrate" if results.kind == "winrates" else main
+            named = "_".join([name, *(part.lower().replace(" ", "_") for part in parts)])
+            entries |= scores_of(score, named, with_intervals=self.return_confidence_interval, only=REPORTED)
+        return entries
 
     def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return what :func:`evenhand.from_results` needs in addition to the votes: subjects, judges and settings."""
@@ -796,129 +844,3 @@ def distinct(values: Iterable[Value]) -> list[Value]:
 
 REPORTED = ("corrected", "labels", "labels_saved", "num_labelled")
 """The measures of a corrected score that a recipe does not yet have."""
-
-
-def options_of_labels(metric: Any) -> Union[GoldOptions, None]:
-    """Return where a metric's labels are, and how the labelled instances were chosen; None if it takes no labels.
-
-    Args:
-        metric: With the fields of :class:`~evenhand.options.GoldOptions`.
-
-    Raises:
-        InvalidInputError: If the design is missing, or is given without labels.
-    """
-    options = GoldOptions(**{name: getattr(metric, name) for name in GoldOptions.model_fields})
-    if (options.gold_field is None) != (options.gold_design is None):
-        meant = "; ".join(f"{name!r}: {what}" for name, what in DESIGNS.items())
-        raise InvalidInputError(
-            f"gold_field is {options.gold_field!r} and gold_design is {options.gold_design!r}: give both, the field "
-            f"with the labels and how the labelled instances were chosen, which cannot be seen in the labels. {meant}"
-        )
-    return options if options.gold_field else None
-
-
-def labels_of(rows: Sequence[Mapping[str, Any]], options: GoldOptions) -> list[Gold]:
-    """Read the label of each row of task data."""
-    found: list[Gold] = []
-    for instance, row in enumerate(rows):
-        given, chance = field_of(row, str(options.gold_field), instance, "gold_field"), options.gold_probability_field
-        label = {"instance": instance, "label": given}
-        if chance is not None:
-            label["probability"] = field_of(row, chance, instance, "gold_probability_field")
-        found.append(None if given is None or is_abstention(given) else label)
-    return found
-
-
-def check_labels(
-    options: GoldOptions,
-    run: Mapping[str, Any],
-    mode: Mode[Any],
-    subjects: Sequence[Subject],
-    gold: Sequence[Gold],
-) -> None:
-    """Check, before the first call, that the scores can be corrected: with judges that all abstain.
-
-    Args:
-        options: The options for the labels.
-        run: The metric's description of the run.
-        mode: The way of judging.
-        subjects: What is judged.
-        gold: The labels of each subject.
-
-    Raises:
-        InvalidInputError: Labels that fit no question, or too few of them, or scores that people cannot give.
-    """
-    if len({id(about.judged) for about in subjects}) > 1:
-        raise InvalidInputError(
-            f"gold_field is {options.gold_field!r}, and the instances are judged by criteria of their own: a "
-            "corrected score is about one; evaluate the instances of one criterion alone"
-        )
-    cells = []
-    for about in subjects:
-        votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in mode.questions(about)]
-        for named, given in mode.cells(about, mode.result(about, votes), 0):
-            cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(given)))
-    _correct(results_of_run(run, cells), gold, options)
-
-
-def corrected_scores(
-    options: GoldOptions,
-    run: Mapping[str, Any],
-    cells: Iterable[Cell],
-    gold: Sequence[Gold],
-    main: str,
-    *,
-    with_intervals: bool,
-) -> dict[str, Any]:
-    """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason.
-
-    Args:
-        options: The options for the labels.
-        run: The metric's description of the run.
-        cells: The votes.
-        gold: The labels of each instance.
-        main: The name of the main score.
-        with_intervals: Give the limits of intervals too.
-    """
-    results = results_of_run(run, cells)
-    try:
-        found = _correct(results, gold, options)
-    except InvalidInputError as error:  # of a group of instances, which may have no labels; all were checked before
-        logger.warning("%s_corrected is missing: %s", main, error)
-        return {f"{main}_corrected": float("nan"), f"{main}_corrected_notes": [str(error)]}
-    wholes = {each.criterion for each in results.outcomes() if each.part_of is None}
-    entries: dict[str, Any] = {f"{main}_corrected_notes": [*notes_on(found.scores), *found.notes]}
-    for score in found.scores:
-        parts = [*([] if score.criterion in wholes else [score.criterion]), *filter(None, [score.option])]
-        name = f"{score.system}_winrate" if results.kind == "winrates" else main
-        named = "_".join([name, *(part.lower().replace(" ", "_") for part in parts)])
-        entries |= scores_of(score, named, with_intervals=with_intervals, only=REPORTED)
-    return entries
-
-
-def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions) -> CorrectedScores:
-    """Correct by the labels of each instance that is still there."""
-    asked: dict[int, list[QuestionName]] = {}
-    for cell in results.cells():
-        name = results.question_name(cell)
-        asked.setdefault(name[0], []).append(name)
-    rows = [
-        label for row in gold if row and row["instance"] in asked for label in _labels(row, asked, results.labelled_by)
-    ]
-    return correct(results, rows, design=options.gold_design)
-
-
-def _labels(
-    row: Mapping[str, Any], asked: Mapping[int, Sequence[QuestionName]], parts: Sequence[str]
-) -> list[Mapping[str, Any]]:
-    """Return one label per row: a mapping is of several people about one question, or of one about several.
-
-    Args:
-        row: The instance, the content of its field, and the probability, if there is one.
-        asked: The questions about each instance.
-        parts: The columns that distinguish them.
-    """
-    given, column = row["label"], parts[-1] if len(asked[row["instance"]]) > 1 else "annotator"
-    if not isinstance(given, Mapping):
-        return [row]
-    return [{**row, column: str(name), "label": each} for name, each in given.items()]

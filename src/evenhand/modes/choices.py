@@ -2,7 +2,7 @@
 
 A candidate without a text is left out before it is asked about. Every measure here treats the candidates alike: no tie
 is decided by who comes first. :class:`BestOfMode` gives selection rates. :class:`GradeMode` asks in all rotations, and
-:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.grade_score`.
+:func:`grade` makes a judge's choices its Grade Score; the formulas are those of :mod:`evenhand.statistics.consistency`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_val
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Column, Reported, baseline_note, measures_table, unscored_note
+from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows
@@ -38,12 +38,11 @@ from evenhand.scoring import (
     ReplyMeasures,
     VoteMeasures,
     bounded_mean,
-    readings_note,
     reply_measures,
     vote_measures,
 )
 from evenhand.statistics import Interval, Uniformity, grade_score_chance, mean_intervals, ratio_intervals, uniformity
-from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
+from evenhand.statistics.consistency import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Verdict, Vote
 
@@ -1037,11 +1036,9 @@ class GradeAnalysis(Analysis):
         gradings = list(self.gradings.values())
         if missing := max((grading.num_missing_response for grading in gradings), default=0):
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        yield from unscored_note(self.unscored_counts)
-        yield from readings_note(grading.readings for grading in gradings)
+        yield from self.run_notes
         if self.unscored_counts.unscored_votes:
             yield GRADED_ON_OTHERS
-        yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each judge, prompt, run and instance."""

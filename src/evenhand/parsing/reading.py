@@ -241,7 +241,8 @@ def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> 
     fields = json_value(said) if said.lstrip().startswith("{") else None
     if not isinstance(fields, list) or not all(isinstance(field, tuple) for field in fields):
         return None
-    return replace(_of_fields(fields, text, span, labels, cut_off=cut_off), reasoning=reasons_in(fields))
+    found = _of_fields(fields, text, span, labels, cut_off=cut_off)
+    return ReplyReading(found.match, found.span, reasons_in(fields))
 
 
 def reasons_in(fields: Sequence[Any]) -> str | None:
@@ -288,6 +289,7 @@ def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
     return value if end == len(text) else None
 
 
+@lru_cache(maxsize=1024)
 def folded_name(name: str) -> str:
     """Return the name of a JSON field in one spelling.
 

@@ -15,7 +15,7 @@ from evenhand.results.measures import Column, Measure, Reported, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import name_of_tests, over_one_family, paired_differences
+from evenhand.statistics.ranking import name_of_tests, over_one_family, paired_differences
 
 MOST_CHANGES: Final = 10
 """The number of changed verdicts that are printed."""

@@ -38,8 +38,12 @@ from evenhand.results.measures import (
     Reported,
     Spending,
     UnscoredCounts,
+    baseline_note,
+    early_stop_note,
+    readings_note,
     spending_notes,
     unscored_findings,
+    unscored_note,
 )
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import (
@@ -225,6 +229,16 @@ class Analysis:
         )
         rows = np.array([about["instance"] for about in abouts], dtype=np.int64)
         return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
+
+    @property
+    def run_notes(self) -> tuple[str, ...]:
+        """The notes on unscored votes, on how replies were read, on early stops and on the baseline judge."""
+        return (
+            *unscored_note(self.unscored_counts),
+            *readings_note(self.vote_columns.readings()),
+            *early_stop_note(self.parameters),
+            *baseline_note(self.parameters["judges"]),
+        )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry, with its votes if asked for."""
@@ -729,7 +743,7 @@ class Results(PrintedTables):
         Returns:
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
             paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
-            corrected by Holm over all groups (:func:`~evenhand.statistics.paired_differences`), and how often both
+            corrected by Holm over all groups (:func:`~evenhand.statistics.ranking`), and how often both
             select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
             when the two were made.
 

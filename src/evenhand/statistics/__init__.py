@@ -5,7 +5,7 @@ What is asked for throughout stands here; the rest in the module that it belongs
 
 from __future__ import annotations
 
-from evenhand.statistics.grade_score import Uniformity, grade_score_chance, uniformity
+from evenhand.statistics.consistency import Uniformity, grade_score_chance, uniformity
 from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.ranking import mean_ranks
 
