@@ -76,7 +76,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
 
 DEFAULT_RULES: Final = VoteRules()
 
@@ -808,16 +808,17 @@ class VerdictAnalysis(Analysis):
             self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
         ):
             for number in stored.numbers:
-                kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
-                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], kept))
+                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], stored.kept[number]))
         else:
             for part in self.parts(texts=False):
                 cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
                 table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
                 parts.append(columns_of_table(table, self.criteria))
         return {
-            (system, name): JudgedColumns.joined([part[system, name] for part in parts if (system, name) in part])
+            (system, name): JudgedColumns.joined(
+                [part[key] for part in parts if (key := (without_lone_surrogates(system), name)) in part]
+            )
             for name, system in product(self.by_name, self.systems)
         }
 
