@@ -126,7 +126,7 @@ def measure_tables():
 
     lines = []
     for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
-        if module.name.split(".")[1] not in {"modes", "results", "labels", "judge_reliability"}:
+        if module.name.split(".")[1] not in {"modes", "results", "labels", "judge_reliability", "statistics"}:
             continue
         for owner in vars(importlib.import_module(module.name)).values():
             if not (isinstance(owner, type) and owner.__module__ == module.name and dataclasses.is_dataclass(owner)):

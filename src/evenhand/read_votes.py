@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation.checklist_score import Answer
-from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
+from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.fields import (
     NOT_ASKED,
@@ -766,6 +766,7 @@ def verdicts_of_votes(
         **more: Further parameters that the result repeats.
     """
     weights = weights_by_judge(getattr(options, "weights", None), read.judges)
+    check_weights(weights)
     lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
     if lacking and more.get("rule") in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,7 +15,6 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_p_value,
-    format_percent,
     format_range,
     measure,
     or_missing,
@@ -33,22 +31,6 @@ from evenhand.votes import MatchKind, Usage, Verdict, Vote
 INDEPENDENT: Final = "instances do not depend on each other"
 
 NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
-
-
-def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...]:
-    """Return a sentence on how the selections behind a table were read; nothing without selections.
-
-    >>> readings_note([{"exact": 40, "json": 0}, {"exact": 59, "json": 1}])
-    ('How the 100 selections were read: 99 exact (99 %), 1 json (1 %).',)
-    """
-    counts: Counter[MatchKind] = Counter()
-    for each in readings:
-        counts.update(each)
-    total = sum(counts.values())
-    if not total:
-        return ()
-    listed = ", ".join(f"{count} {kind} ({format_percent(count / total)})" for kind, count in counts.items() if count)
-    return (f"How the {total} selections were read: {listed}.",)
 
 
 GRADED_ON_OTHERS: Final = (

@@ -332,7 +332,7 @@ def check_batch_summary(case: Case) -> None:
         found = ChecklistResult.of(checklist, votes, "pass", VoteRules())
         results.append(replace(found, scores=score, ends=(score, score)))
     report = report_checklists(results)
-    assert report.macro_pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
+    assert report.pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
     assert report.micro_pass_rate.estimate == close(case["expected"]["micro_pass_rate"])
     assert report.primary_score.estimate == close(case["expected"]["mean_score"])
 

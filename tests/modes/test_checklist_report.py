@@ -117,7 +117,6 @@ def test_means_shares_and_counts():
     ]
     report = report_checklists(results)
     assert report.pass_rate.estimate == pytest.approx((2 / 3 + 1 / 2) / 2)
-    assert report.macro_pass_rate == report.pass_rate
     assert report.micro_pass_rate.estimate == pytest.approx(3 / 5)
     assert report.weighted_score.estimate == pytest.approx((3 / 4 + 1 / 4) / 2)
     assert report.scaled_score_1_5.estimate == pytest.approx(1 + 4 * report.pass_rate.estimate)

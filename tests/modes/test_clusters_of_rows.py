@@ -47,8 +47,8 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
     summary = table.summaries["alder", "polite"]
     assert (summary.num_instances, summary.num_clusters, summary.score.n) == (40, 8, 8)
     assert widths(summary.score, naive.summaries["alder", "polite"].score) > 1.7
-    assert table.text_table().headers[3:5] == ("n", "clusters")
-    assert "clusters" not in naive.text_table().headers
+    assert table.text_tables()[0].headers[3:5] == ("n", "clusters")
+    assert "clusters" not in naive.text_tables()[0].headers
     table.save(tmp_path / "judged.parquet")
     again = evenhand.open(tmp_path / "judged.parquet")
     assert again.judgements[7].cluster == "d1"

@@ -77,7 +77,7 @@ def test_a_sentence_is_a_yes_no_criterion(sentence, name):
     ("given", "message"),
     [
         ("my.yaml", "instance 0: 'my.yaml' is no rubric of a row; accepted: a list or mapping of criteria"),
-        ([{"criterion": "", "points": 1}], "instance 0: rubric 1 of"),
+        ([{"criterion": "", "points": 1}], "instance 0: criterion 1 of"),
     ],
 )
 def test_what_is_no_rubric_of_a_row(given, message):

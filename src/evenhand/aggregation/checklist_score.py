@@ -75,11 +75,6 @@ class ItemResult:
         return None if self.confidence is None else confidence_level(self.confidence)
 
     @property
-    def reasoning(self) -> str | None:
-        """The reasons of one of the votes behind the answer."""
-        return self.verdict.assessment
-
-    @property
     def category(self) -> str:
         """The category of the item; ``ungrouped`` if it has none."""
         return self.item.category or UNGROUPED

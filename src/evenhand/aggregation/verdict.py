@@ -1023,8 +1023,7 @@ class VoteRules(RuleOptions):
 
     def parameters(self) -> dict[str, Any]:
         """Return the rules as plain JSON."""
-        held = {name: getattr(self, name) for name in RuleOptions.model_fields}
-        return {name: dict(rule) if isinstance(rule, Mapping) else rule for name, rule in held.items()}
+        return self.model_dump(mode="json")
 
     def panel_rule(self, scale: Scale) -> str | None:
         """Return the panel rule for a scale; None for its default."""

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.help import DefaultFormatter
@@ -21,26 +21,17 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-VERBS: Final[Mapping[str, Mapping[str, Callable[..., int] | App]]] = {
-    "Judge": {
-        **{name: verbs.verb_of(model) for name, model in JOBS.items()},
-        "run": verbs.run,
-        "demo": verbs.demo,
-    },
-    "Inspect": {
-        "show": result_verbs.show,
-        "compare": result_verbs.compare,
-        "rescore": result_verbs.rescore,
-        "export": result_verbs.export,
-        "report": result_verbs.report,
-    },
-    "Labels": {
-        "plan": label_verbs.plan,
-        "to-label": label_verbs.to_label,
-        "read-labels": label_verbs.read_labels,
-        "correct": label_verbs.correct,
-    },
-    "Maintenance": {"journal": journal_verb.journal, "catalog": catalog_verb.catalog, "unitxt": catalog_verb.unitxt},
+VERBS: Final[Mapping[str, tuple[Callable[..., int] | App, ...]]] = {
+    "Judge": (*map(verbs.verb_of, JOBS.values()), verbs.run, verbs.demo),
+    "Inspect": (
+        result_verbs.show,
+        result_verbs.compare,
+        result_verbs.rescore,
+        result_verbs.export,
+        result_verbs.report,
+    ),
+    "Labels": (label_verbs.plan, label_verbs.to_label, label_verbs.read_labels, label_verbs.correct),
+    "Maintenance": (journal_verb.journal, catalog_verb.catalog, catalog_verb.unitxt),
 }
 """Group of the help -> its verbs."""
 
@@ -197,10 +188,8 @@ def command_line(*, everything: bool = True) -> App:
     )
     for place, (title, named) in enumerate(VERBS.items()):
         group = Group(title, sort_key=place)
-        for name, verb in named.items():
-            if isinstance(verb, App):  # which has its name and group
-                app.command(verb)
-            else:
-                app.command(verb, name=name, group=group)
+        for verb in named:
+            more: dict[str, Any] = {} if isinstance(verb, App) else {"group": group}  # an App has its own
+            app.command(verb, **more)
     app.register_install_completion_command(help="Install completion for your shell, and say where.")
     return app

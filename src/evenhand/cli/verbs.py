@@ -55,7 +55,7 @@ def verb_of(model: type[Job]) -> Callable[..., int]:
         return end(result, job, *([] if is_quiet() else written), saved=saved, unscored=unscored)
 
     verb.__annotations__["options"] = flags_of(model)
-    verb.__doc__ = model.__doc__
+    verb.__name__, verb.__doc__ = model.verb(), model.__doc__
     return verb
 
 

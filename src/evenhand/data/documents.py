@@ -74,8 +74,7 @@ from evenhand.data.plain import briefly, context_mapping, plain
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
 from evenhand.files import expanded
 
-ROWS_ENDING = ".jsonl"
-FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
+FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 
 _NAME_LENGTH = 40
 _STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})

@@ -111,19 +111,6 @@ def field_or(row: Mapping[str, Any], field: str, default: object = None) -> Any:
     return value
 
 
-def column_of(rows: Sequence[Mapping[str, Any]], field: str, default: object) -> list[Any]:
-    """Return a column as :func:`field_of` finds it: that of this very name if any row has one, else a nested one.
-
-    Args:
-        rows: The data.
-        field: The column's name.
-        default: The cell of a row without it.
-    """
-    if any(field in row for row in rows):
-        return [row.get(field, default) for row in rows]
-    return [field_or(row, field, default) for row in rows]
-
-
 def text_of(value: object, where: str = "a cell") -> str:
     """Return a value as the judge reads it: a text as it is, "" for a missing value, other data as JSON or their text.
 
@@ -841,12 +828,13 @@ class VoteColumn:
 
 
 def cells_of(rows: Sequence[Mapping[str, Any]], column: str, setting: str) -> list[Any]:
-    """Return the cells of a column; `NOT_ASKED` where a row lacks it.
+    """Return the cells of a column, which is nested if no row has one of this very name; `NOT_ASKED` where it lacks.
 
     Raises:
         InvalidInputError: If all rows lack it.
     """
-    cells = column_of(rows, column, NOT_ASKED)
+    nested = not any(column in row for row in rows)
+    cells = [field_or(row, column, NOT_ASKED) if nested else row.get(column, NOT_ASKED) for row in rows]
     if all(cell is NOT_ASKED for cell in cells):
         known = list(dict.fromkeys(key for row in rows for key in row))
         raise InvalidInputError(
@@ -912,17 +900,6 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
     return Criterion(name="votes", description="", options=options, scale="nominal")
 
 
-def read_column(column: VoteColumn, reader: LabelReader, kind: str) -> tuple[int | OutOfScale | None, ...]:
-    """Return the option that a judge or person chose on each instance; None if there was no vote.
-
-    Args:
-        column: The recorded votes.
-        reader: The reader of the criterion's votes.
-        kind: ``judge`` or ``human``, for the message.
-    """
-    return reader.read_most(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
-
-
 def cast_votes(
     columns: Sequence[VoteColumn], n_rows: int, reader: LabelReader, kind: str = "judge"
 ) -> list[tuple[Vote, ...]]:
@@ -937,7 +914,10 @@ def cast_votes(
     Raises:
         InvalidInputError: If more than a few votes cannot be read.
     """
-    read = [read_column(column, reader, kind) for column in columns]
+    read = [
+        reader.read_most(each.cells, lambda row, name=each.name: f"instance {row}: the {kind} {name!r} voted")  # type: ignore[misc] # bound
+        for each in columns
+    ]
     set_aside(index for own in read for index in own)
     votes: list[list[Vote]] = [[] for _ in range(n_rows)]
     for column, chosen in zip(columns, read, strict=True):

@@ -35,8 +35,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from evenhand.data.fields import name_in
-from evenhand.data.formats.logs import inspect_rows, is_inspect_log, rows_of_log
-from evenhand.data.formats.rubrics import data_set_rows, is_data_set
+from evenhand.data.formats import data_set_rows, inspect_rows, is_data_set, is_inspect_log, rows_of_log
 from evenhand.data.plain import is_of, parse_json, unique_keys
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_growth, expanded, is_opened, open_file
@@ -673,12 +672,12 @@ def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datas
 def read_log(source: object) -> list[Row]:
     """Return the rows of another tool's log, which is recognised by its shape; the tool need not be installed.
 
-    - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.logs.inspect_rows`
-    - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.logs.lm_eval_rows`
-    - AlpacaEval, ``annotations.json``: :func:`~evenhand.data.formats.logs.alpaca_eval_rows`
-    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.logs.mt_bench_pair_rows`; ``*_single.jsonl``:
-      :func:`~evenhand.data.formats.logs.mt_bench_single_rows`; votes of people, and those of Chatbot Arena:
-      :func:`~evenhand.data.formats.logs.arena_rows`
+    - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.inspect_rows`
+    - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.lm_eval_rows`
+    - AlpacaEval, ``annotations.json``: :func:`~evenhand.data.formats.alpaca_eval_rows`
+    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.mt_bench_pair_rows`; ``*_single.jsonl``:
+      :func:`~evenhand.data.formats.mt_bench_single_rows`; votes of people, and those of Chatbot Arena:
+      :func:`~evenhand.data.formats.arena_rows`
 
     Args:
         source: The path of the file (``.gz`` too), or its rows as a data set, a data frame or a list.

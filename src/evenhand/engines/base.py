@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from evenhand.errors import EngineError, WithheldError
 from evenhand.options import Options, option
@@ -22,8 +22,7 @@ Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verd
 _Failure = TypeVar("_Failure", bound=EngineError | WithheldError)
 
 
-@dataclass(frozen=True, slots=True)
-class SheetItem:
+class SheetItem(NamedTuple):
     """One question of a sheet as it is shown.
 
     Attributes:

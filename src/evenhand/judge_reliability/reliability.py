@@ -44,13 +44,14 @@ from evenhand.results.measures import (
     Remark,
     measure_at,
     measures_table,
+    readings_note,
     score_cell,
     table_rows,
     unscored_note,
 )
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.scoring import ReplyMeasures, ScoreSummary, readings_note, reply_measures, summarize
+from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.agreement import (
     ALPHA_METRICS,
@@ -1359,7 +1360,7 @@ def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
     if unmeasured := [f"{found.measure} ({found.text})" for found in remarks if not found.measured]:
         yield f"Not measured: {'; '.join(unmeasured)}."
     yield from unscored_note(result.replies.unscored_counts)
-    yield from readings_note([result.replies.readings])
+    yield from readings_note(result.replies.readings)
     if result.num_missing:
         were = "was" if result.num_missing == 1 else "were"
         yield f"{format_count(result.num_missing, 'question')} {were} not asked, as a response is missing."

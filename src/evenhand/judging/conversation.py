@@ -387,9 +387,9 @@ async def ask(
         talk.reason, talk.error = talk.reason_of(error)
     if flow.generate_summaries and talk.assessment:
         await talk.summarize()
-    bearer = next((item for item in items if talk.selects(item)), items[0])
-    votes = {id(item.question): talk.vote(item, weight, bears=item is bearer) for item in items}
-    return [votes[id(question)] for question in questions]
+    bearer = next(filter(talk.selects, items), items[0])
+    votes = {own: talk.vote(item, weight, bears=item is bearer) for own, item in zip(places, items, strict=True)}
+    return [votes[own] for own in range(len(questions))]
 
 
 class _ShownOption(NamedTuple):
@@ -424,16 +424,15 @@ def _values(flow: Flow, items: Sequence[SheetItem]) -> dict[str, object]:
     own, examples = (*question.responses, *question.context.values()), question.examples
     outside = [text for item in items for text in _texts_outside(item.question)]
     cases = tuple([text for example in examples for text in (example.response, *example.context.values())])
-    values: dict[str, object] = {
+    values = {
         "context": question.context,
         "guidelines": question.guidelines,
         "nonce": nonce_for(flow.seed, *own, others=(*cases, *outside)),
         "response": shown.responses[0],
     }
     if question.sheet:
-        return {**values, "items": _shown_items(items), "reasoning": flow.reasoning}
-    return {
-        **values,
+        return values | {"items": _shown_items(items), "reasoning": flow.reasoning}
+    return values | {
         "criterion_name": " ".join(question.criterion.name.split()),
         "criterion_description": question.criterion.description,
         "compared": len(shown.responses),

@@ -20,20 +20,17 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_number,
-    format_p_value,
-    measure,
     state_p_value,
 )
 from evenhand.options import Design
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
+from evenhand.scoring import differences_tables
+from evenhand.statistics.correction import Correction, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
 from evenhand.statistics.ranking import (
     PairedDifference,
-    name_of_tests,
     over_one_family,
     paired_differences,
 )
@@ -49,8 +46,6 @@ UNLIKELY: Final = 0.001
 
 HALVINGS: Final = 16
 """The halvings of the range of scores when an interval is inverted: to 1.5e-5 of the range."""
-
-Estimate = Interval | Missing
 
 
 def correction(pair: Paired, design: Design, level: Level) -> Correction:
@@ -120,7 +115,7 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(Correction):
     """A score, or the difference of two, from the judge, from the labels alone, and from both.
 
     Attributes:
@@ -129,32 +124,12 @@ class Corrected:
         second: The other system of a difference, paired over the rows that both have; None for a score.
         criterion: The criterion of the score.
         option: Of a criterion whose options have no values, the one whose share it is.
-        judge: By the judge's scores; its interval is one of the judge, and not of people.
-        labels: By the labels, without the judge.
-        corrected: What people would say, by their labels and what the judge says of all rows.
-        num_rows: Rows that were judged.
-        num_labelled: Rows that people labelled.
-        num_unscored: Rows without a score of the judge: a stratum of their own.
-        labels_saved: How many more labels, drawn at random, would be as informative without the judge.
-        worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
-        method: The method of the corrected interval.
-        notes: The notes on the estimate.
     """
 
     system: str
     second: str | None = None
     criterion: str
     option: str | None = None
-    judge: Estimate = measure("score", name="by_judge")
-    labels: Estimate = measure("score", name="by_labels")
-    corrected: Estimate = measure("score", always=True)
-    num_rows: int = measure("count")
-    num_labelled: int = measure("count")
-    num_unscored: int = measure("count")
-    labels_saved: float | Missing = measure("count")
-    worth: Worth | None = None
-    method: str = ""
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Correction, system: str, second: str | None, criterion: str, option: str | None) -> Self:
@@ -510,24 +485,15 @@ class GroupedScores(PrintedTables):
         )
         named = (self.by, "system", "score of")
         scores = measures_table(f"Scores by {self.by}", named, self.scores, columns, kind="scores")
-        if not self.differences:
-            return (scores,)
-        tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
-        how = name_of_tests(each.test for each in self.differences.values())
-        contrasts = (
-            Column(f"difference [{level}]", lambda each: format_interval(each.difference, signed=True)),
-            Column("p", lambda each: format_p_value(each.p_value)),
-            Column("rows", "n_compared"),
-            Column("set aside", "n_set_aside"),
+        families = (
+            [
+                replace(each, score=f"{each.score}, {name[0]}")
+                for name, each in self.differences.items()
+                if name[0] in own
+            ]
+            for own in ({ALL}, self.groups)
         )
-        shown = {(name[0], f"{name[1]} – {name[2]}", name[3]): each for name, each in self.differences.items()}
-        return scores, measures_table(
-            f"Systems by {self.by} ({how}, p corrected by Holm over {tests} within groups)",
-            (self.by, "systems", "score of"),
-            shown,
-            contrasts,
-            kind="differences",
-        )
+        return (scores, *(table for own in families for table in differences_tables(own, level=self.level)))
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on differences that the total hides."""

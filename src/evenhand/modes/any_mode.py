@@ -31,11 +31,8 @@ from evenhand.results.measures import (
     Outcome,
     Outcomes,
     Reported,
-    baseline_note,
-    early_stop_note,
     measures_of,
     measures_table,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules
@@ -144,7 +141,7 @@ class ModeAnalysis(Analysis):
         return find_mode(self.parameters["mode"]).from_options(self.parameters["mode_options"], options)
 
     @cached_property
-    def _header_criteria(self) -> list[Criterion | Rubric]:
+    def _criteria(self) -> list[Criterion | Rubric]:
         """All criteria of the header."""
         return [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in self.header["criteria"]]
 
@@ -157,7 +154,7 @@ class ModeAnalysis(Analysis):
             subject = Subject(
                 about["instance"],
                 {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
-                judged=self._header_criteria[about["criterion"]],
+                judged=self._criteria[about["criterion"]],
                 cluster=about["cluster"],
                 facts=json.loads(about["facts"]),
             )
@@ -267,15 +264,13 @@ class ModeAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the measures, one row per system; if they are too many for a page's width, one row per measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
-        early, baseline = early_stop_note(self.parameters), baseline_note(self.parameters["judges"])
-        notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            return (replace(own, notes=(*own.notes, *notes)),)
+            return (replace(own, notes=(*own.notes, *self.run_notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
-        table = measures_table(title, ("system",), reported, columns, notes, kind="scores")
+        table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 
@@ -290,13 +285,6 @@ class ModeAnalysis(Analysis):
             }
             cast = vote_rows(vote for own in each.votes for vote in own) if votes else []
             yield {**record, "votes": cast} if votes else record
-
-    @cached_property
-    def _criteria(self) -> list[Criterion | Rubric]:
-        found: list[Criterion | Rubric] = []
-        for judged in {id(each.about.judged): each.about.judged for each in self.entries}.values():
-            found += [] if judged in found else [judged]  # each part of a result on disk has its own
-        return found
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules.

@@ -56,11 +56,8 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     UnscoredCounts,
-    baseline_note,
-    early_stop_note,
     measures_table,
     unscored_bounds_note,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
@@ -70,7 +67,6 @@ from evenhand.scoring import (
     bounded_mean,
     differences_tables,
     means_if_unscored,
-    readings_note,
     reported_differences,
     scored_rows,
     system_differences,
@@ -151,7 +147,7 @@ class ChecklistResult:
     @property
     def reason(self) -> str | None:
         """The judge's reasons, one line per item."""
-        return join_reasons({each.item.name: each.reasoning for each in self.items})
+        return join_reasons({each.item.name: each.verdict.assessment for each in self.items})
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -167,11 +163,6 @@ class ChecklistResult:
         """Return the limits of any score; None if it has no value."""
         low, high = (getattr(end, name) for end in self.ends)
         return None if low is None or high is None else (low, high)
-
-    @property
-    def primary_metric(self) -> Metric | None:
-        """The metric of the primary score; None without a score."""
-        return None if self.scores.primary_score is None else self.asked_metric
 
     @property
     def weighted_score_reason(self) -> str | None:
@@ -209,7 +200,7 @@ class ChecklistResult:
         """Return the scores and the counts behind them, as a flat row."""
         return {
             **{name: getattr(self.scores, name) for name in OF_RESPONSE},
-            "primary_metric": self.primary_metric,
+            "primary_metric": None if self.score is None else self.asked_metric,
             "unscored_reason": self.unscored_reason,
         }
 
@@ -230,7 +221,7 @@ def item_record(result: ItemResult) -> dict[str, Any]:
         "confidence": result.confidence,
         "confidence_level": result.confidence_level,
         "covered_mass": result.covered_mass,
-        "reasoning": result.reasoning,
+        "reasoning": result.verdict.assessment,
         "position_consistent": result.verdict.position_consistent,
         "agreement": result.verdict.agreement,
     }
@@ -449,11 +440,6 @@ class ChecklistReport(VoteMeasures):
     def unscored_bounds(self) -> UnscoredBounds | None:
         """The bounds of the primary score, where too many votes are unscored for the mean to lead; else None."""
         return self.unscored_bounds_of.get("primary_score")
-
-    @property
-    def macro_pass_rate(self) -> Interval | Missing:
-        """The mean of the responses' pass rates: ``pass_rate`` by its other name."""
-        return self.pass_rate
 
 
 RATES: Final = ("micro_pass_rate", "answered_share", "positional_bias", "agreement")
@@ -859,11 +845,7 @@ class ChecklistAnalysis(Analysis):
         unanswered = Counter[str]()
         for report in reports.values():
             unanswered.update(report.unanswered_reasons)
-        notes = [
-            *unscored_note(self.unscored_counts),
-            *readings_note(report.readings for report in reports.values()),
-            *unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()}),
-        ]
+        notes = [*unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})]
         if unanswered:
             listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
             bounds = "; ".join(
@@ -873,7 +855,7 @@ class ChecklistAnalysis(Analysis):
             )
             notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
         notes.append("All items: the share of yes among all answered items of all responses.")
-        return (*notes, *early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+        return (*notes, *self.run_notes)
 
     def _questions_table(self) -> TextTable:
         """Return the pass rate of each question and system, and the discrimination if there is one system."""

@@ -29,7 +29,7 @@ from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_val
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Column, Reported, baseline_note, measures_table, unscored_note
+from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows
@@ -38,7 +38,6 @@ from evenhand.scoring import (
     ReplyMeasures,
     VoteMeasures,
     bounded_mean,
-    readings_note,
     reply_measures,
     vote_measures,
 )
@@ -1037,11 +1036,9 @@ class GradeAnalysis(Analysis):
         gradings = list(self.gradings.values())
         if missing := max((grading.num_missing_response for grading in gradings), default=0):
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        yield from unscored_note(self.unscored_counts)
-        yield from readings_note(grading.readings for grading in gradings)
+        yield from self.run_notes
         if self.unscored_counts.unscored_votes:
             yield GRADED_ON_OTHERS
-        yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each judge, prompt, run and instance."""

@@ -28,7 +28,7 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
+from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -39,13 +39,10 @@ from evenhand.results.measures import (
     Outcomes,
     QuestionName,
     Reported,
-    baseline_note,
-    early_stop_note,
     measures_table,
     score_column,
     spread_note,
     unscored_bounds_note,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
@@ -69,7 +66,6 @@ from evenhand.scoring import (
     bounded_mean,
     differences_tables,
     means_if_unscored,
-    readings_note,
     reply_measures,
     reported_differences,
     scored_rows,
@@ -80,7 +76,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
 
 DEFAULT_RULES: Final = VoteRules()
 
@@ -97,7 +93,7 @@ class DirectMode(Mode[Verdict]):
         pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
     """
 
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
 
     kind: ClassVar = "direct"
     function: ClassVar = "judge"
@@ -290,7 +286,7 @@ class RubricMode(Mode[RubricResult]):
         own_rubrics: Whether responses have rubrics of their own, with different criteria under the same names.
     """
 
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
     together: bool = False
     own_rubrics: bool = False
 
@@ -812,16 +808,17 @@ class VerdictAnalysis(Analysis):
             self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
         ):
             for number in stored.numbers:
-                kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
-                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], kept))
+                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], stored.kept[number]))
         else:
             for part in self.parts(texts=False):
                 cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
                 table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
                 parts.append(columns_of_table(table, self.criteria))
         return {
-            (system, name): JudgedColumns.joined([part[system, name] for part in parts if (system, name) in part])
+            (system, name): JudgedColumns.joined(
+                [part[key] for part in parts if (key := (without_lone_surrogates(system), name)) in part]
+            )
             for name, system in product(self.by_name, self.systems)
         }
 
@@ -1067,29 +1064,17 @@ class JudgementAnalysis(VerdictAnalysis):
         if self.rubric is not None:
             found = {(system,): each for system, each in self.rubric_scores.items()}
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
+        title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
+        table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
+        if any(each.about["gold"].any() for each in self.columns.values()):
+            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
+            table = table.with_column("agrees with gold", agreements)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),
-            self.text_table(),
+            table,
             *differences_tables(self.differences, level=level),
             *panel_tables(list(self._panels.items()), level=level),
-        )
-
-    def text_table(self) -> TextTable:
-        """Return the table of the criteria's summaries."""
-        judges = self.parameters["judges"]
-        notes = (
-            *unscored_note(self.unscored_counts),
-            *readings_note(summary.readings for summary in self.summaries.values()),
-            *early_stop_note(self.parameters),
-            *baseline_note(judges),
-        )
-        title, labels = f"Direct assessment by {', '.join(judges)}", ("system", "criterion")
-        table = scores_table(title, labels, self.summaries, notes, level=self.parameters["level"])
-        if not any(each.about["gold"].any() for each in self.columns.values()):
-            return table
-        return table.with_column(
-            "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
 
     def _rows_of(self, system: str) -> Iterator[tuple[Judgement, ...]]:

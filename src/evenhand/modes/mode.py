@@ -36,9 +36,6 @@ NO_CRITERION: Final = Criterion(
 )
 """In place of a criterion if a mode needs only its own."""
 
-MADE_OF_DATA: Final = MappingProxyType({"made_of_data": True})
-"""The metadata of a field of a mode that is not an option, and is not saved with a result."""
-
 Result = TypeVar("Result")
 
 VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
@@ -200,8 +197,8 @@ class Mode(ABC, Generic[Result]):
 
     @classmethod
     def own_options(cls) -> list[str]:
-        """Return the names of its own options: its fields, except options of the run and :data:`MADE_OF_DATA`."""
-        return [each.name for each in fields(cls) if each.name != "options" and each.metadata != MADE_OF_DATA]
+        """Return the names of its own options: its fields, except options of the run and examples."""
+        return [each.name for each in fields(cls) if each.name not in {"options", "pools"}]
 
     @classmethod
     def from_options(cls, own: Mapping[str, Any], run: RunOptions) -> Self:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from evenhand.aggregation.verdict import check_rule, check_weights
+from evenhand.aggregation.verdict import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, weights_by_judge
 from evenhand.errors import InvalidInputError
@@ -28,11 +28,18 @@ from evenhand.judge_reliability.reliability import (
 from evenhand.modes.judgements import Judgement, VerdictAnalysis
 from evenhand.numbers import format_count
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.measures import Measure, Reported, measures_of, score_entries, unscored_bounds_note, unscored_note
+from evenhand.results.measures import (
+    Measure,
+    Reported,
+    measures_of,
+    readings_note,
+    score_entries,
+    unscored_bounds_note,
+    unscored_note,
+)
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, Stored
-from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
@@ -51,12 +58,6 @@ class VoteAnalysis(VerdictAnalysis):
         super().__init__(header, parameters, stored)
         self.labelled_by = ("system",) if any(self.systems) else ()  # type: ignore[misc] # of these votes
         self.names = ("instance", *self.labelled_by)  # type: ignore[misc] # of these votes
-
-    @classmethod
-    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Check the weights."""
-        check_weights(header["parameters"]["weights"])
-        return super().check(header, abouts)
 
     @cached_property
     def criterion(self) -> Criterion:
@@ -121,7 +122,7 @@ class VoteAnalysis(VerdictAnalysis):
             about = f"{self.criterion.name} of {system}" if system else self.criterion.name
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
-            read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
+            read = (*readings_note(summary.scores.readings), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"

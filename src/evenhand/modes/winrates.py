@@ -56,17 +56,14 @@ from evenhand.results.measures import (
     QuestionName,
     Reported,
     UnscoredCounts,
-    baseline_note,
-    early_stop_note,
     measures_table,
     reported_difference,
     unscored_bounds_note,
-    unscored_note,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
-from evenhand.scoring import VoteMeasures, readings_note, vote_measures
+from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import Contests, rate_against_each
@@ -1225,7 +1222,6 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
         )
     if (agreement := table.gold_agreement()) is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
-    notes += unscored_note(table.unscored_counts)
     if summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
         notes.append(f"Contests without a score: {reasons}.")
@@ -1238,8 +1234,7 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
         notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
     if leading := unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems}):
         notes += [*leading, "All other numbers rest on the scored votes, and would change with the rest."]
-    notes += [*readings_note([summary.readings]), *early_stop_note(table.parameters)]
-    return (*notes, *baseline_note(table.parameters["judges"]))
+    return (*notes, *table.run_notes)
 
 
 def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:

@@ -241,7 +241,8 @@ def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> 
     fields = json_value(said) if said.lstrip().startswith("{") else None
     if not isinstance(fields, list) or not all(isinstance(field, tuple) for field in fields):
         return None
-    return replace(_of_fields(fields, text, span, labels, cut_off=cut_off), reasoning=reasons_in(fields))
+    found = _of_fields(fields, text, span, labels, cut_off=cut_off)
+    return ReplyReading(found.match, found.span, reasons_in(fields))
 
 
 def reasons_in(fields: Sequence[Any]) -> str | None:
@@ -288,6 +289,7 @@ def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
     return value if end == len(text) else None
 
 
+@lru_cache(maxsize=1024)
 def folded_name(name: str) -> str:
     """Return the name of a JSON field in one spelling.
 
@@ -344,7 +346,7 @@ def _of_forms(text: str, labels: OfferedLabels, shown: ShownTexts, *, cut_off: b
     stated += [
         each if each is last else replace(each, counts=False) for each in lines if each.led or bare or each.first
     ]
-    own = _not_shown(stated, shown) if shown.texts else stated
+    own = _own_statements(stated, shown) if shown.texts else stated
     verdicts = [each for each in own if each.counts]
     if verdicts:
         index = verdicts[-1].index
@@ -406,7 +408,7 @@ def _fields(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
             yield _Statement(found[0], (start, end), (f"{name} {text[start:end]}",), counts=False)
 
 
-def _not_shown(stated: Sequence[_Statement], shown: ShownTexts) -> list[_Statement]:
+def _own_statements(stated: Sequence[_Statement], shown: ShownTexts) -> list[_Statement]:
     """Return what no text that was judged states too, as a tag of this content or in these words in a row."""
     keys: set[str] = set()
     if any(each.tag for each in stated):

@@ -135,12 +135,7 @@ def report_page(
     packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
     drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
-        {
-            "kind": each.kind,
-            "title": f"{each.title} · {name}" if name else each.title,
-            "caption": each.caption,
-            "svg": base64.b64encode(each.svg()).decode(),
-        }
+        (f"{each.title} · {name}" if name else each.title, each)
         for name, each in sorted(drawn, key=lambda item: list(KINDS).index(item[1].kind))
     ]
     tables = found.text_tables()
@@ -158,10 +153,11 @@ def report_page(
         comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
         pictures=pictures,
+        encoded=lambda picture: base64.b64encode(picture.svg()).decode(),
         sections=runs or [("", found)],
         line=visible_line,
         verdicts=bool(packed.verdicts),
-        left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
+        left_out=", ".join(leave_out),
         data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
     )
 

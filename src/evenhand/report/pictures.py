@@ -447,12 +447,11 @@ KINDS: Final[Mapping[str, Callable[[Results, Findings], Drawn | None]]] = {
 """The kinds of pictures, in the order in which they are shown."""
 
 
-def pictures_of(results: object, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Picture]:
-    """Yield the pictures of a result, of all kinds or of some, as far as it has them; nothing is drawn yet.
+def pictures_of(results: object) -> Iterator[Picture]:
+    """Yield the pictures of a result, as far as it has them; nothing is drawn yet.
 
     Args:
         results: A result of any kind; other objects have no pictures.
-        kinds: Names in :data:`KINDS`.
     """
     if not isinstance(results, Results):
         return
@@ -460,8 +459,8 @@ def pictures_of(results: object, kinds: Iterable[str] = tuple(KINDS)) -> Iterato
     parameters, clusters = results.parameters, len(set(results.clusters().values()))
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
     rows = format_count(parameters["n"], "row") + (f" of {format_count(clusters, 'cluster')}" if clusters else "")
-    for kind in kinds:
-        drawn = KINDS[kind](results, findings)
+    for kind, panels_of in KINDS.items():
+        drawn = panels_of(results, findings)
         if drawn is not None:
             title, panels, notes = drawn
             about = f"Judged by {judges}; n = {rows}; {results.unscored_counts}."
@@ -503,17 +502,11 @@ def plot(results: Results, kind: str | None = None, path: str | Path | None = No
         InvalidInputError: A kind that this result does not have, or a path that ends otherwise.
         UnwritableFileError: If the file cannot be written.
     """
-    if kind is not None and kind not in KINDS:
-        raise InvalidInputError(f"there is no picture {kind!r}. {did_you_mean(kind, list(KINDS))}")
     form = "" if path is None else check_ending(path, ENDINGS).removeprefix(".")
-    picture = next(pictures_of(results, KINDS if kind is None else [kind]), None)
+    able = {each.kind: each for each in pictures_of(results)}
+    picture = able.get(kind or next(iter(able), ""))
     if picture is None:
-        able = ", ".join(repr(each.kind) for each in pictures_of(results))
-        raise InvalidInputError(
-            f"this result has nothing to show as {kind!r}; it has the pictures {able}"
-            if able
-            else "a result of this kind has nothing that can be drawn"
-        )
+        raise InvalidInputError(f"this result has no picture {kind or ''!r}. {did_you_mean(kind, able)}")
     figure = picture.figure()
     if path is not None:
         with written_whole(path) as file:

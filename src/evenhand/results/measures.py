@@ -45,7 +45,7 @@ from evenhand.numbers import (
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, IntArray, VoteColumns
 from evenhand.statistics import Interval
-from evenhand.votes import Usage, Verdict, Vote
+from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
 Names = TypeVar("Names", bound=tuple[str, ...])
 _WIDE: Final = 0.3
@@ -733,6 +733,19 @@ BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
     "a real judge must beat, not a measure of quality."
 )
+
+
+def readings_note(readings: Mapping[MatchKind, int]) -> tuple[str, ...]:
+    """Return a sentence on how the selections behind a table were read; nothing without selections.
+
+    >>> readings_note({"exact": 99, "near": 0, "json": 1})
+    ('How the 100 selections were read: 99 exact (99 %), 1 json (1 %).',)
+    """
+    total = sum(readings.values())
+    if not total:
+        return ()
+    listed = ", ".join(f"{count} {kind} ({format_percent(count / total)})" for kind, count in readings.items() if count)
+    return (f"How the {total} selections were read: {listed}.",)
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:

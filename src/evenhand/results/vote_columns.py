@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -31,6 +32,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
+from pydantic_core import from_json
 
 from evenhand.data.plain import as_json
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
@@ -48,6 +50,7 @@ from evenhand.votes import (
     Usage,
     Verdict,
     Vote,
+    without_lone_surrogates,
 )
 
 FloatArray = NDArray[np.float64]
@@ -289,6 +292,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
         else:
             rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
             held = [row.get(name.removeprefix(PREFIX)) for row in rows]
+            held = [without_lone_surrogates(each) if isinstance(each, str) else each for each in held]
             column = pyarrow.array(held, type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
@@ -907,7 +911,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         with open_parquet(path) as parquet:
             text = (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
         try:
-            header = None if text is None else json.loads(text, parse_constant=_refuse_constant)
+            header = None if text is None else from_json(text, allow_inf_nan=False)
         except ValueError:
             return None
         if header is None or saved_kind(header) is None:
@@ -918,10 +922,6 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         if max(checked.rows, checked.parameters.n or 0) > max(ALWAYS_HELD, size):
             raise ValueError(f"a file of {size} bytes does not hold the rows that its header counts")
         return dict(header)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not valid JSON")
 
 
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
@@ -1007,16 +1007,14 @@ class OnDisk:
         header: Their common header.
         firsts: The number of each part's first row in the result.
         saved_firsts: The number of its first row in its file: greater if a part of the run is missing.
-        sizes: The number of cells of each part.
-        kept: The cells of each part that are left; None if all are.
+        kept: Whether each cell of each part is left.
     """
 
     paths: tuple[Path, ...]
     header: Mapping[str, Any]
     firsts: tuple[int, ...]
     saved_firsts: tuple[int, ...]
-    sizes: tuple[int, ...]
-    kept: tuple[BoolArray, ...] | None = None
+    kept: tuple[BoolArray, ...]
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -1047,16 +1045,22 @@ class OnDisk:
         for name in _OWN_LISTS.get(first["evenhand"], {}).keys() & first.keys():
             lists[name] = list({digest(each): each for header in headers for each in header[name]}.values())
         parameters = {**first["parameters"], **joined([header["parameters"] for header in headers])}
-        ends = list(accumulate(header["parameters"]["n"] for header in headers))
-        _check_ids(parameters.get("ids", ()), ends, paths)
-        sizes = tuple(header["rows"] for header in headers)
-        whole = {**first, **lists, "rows": sum(sizes), "parameters": parameters}
-        return cls(paths, whole, (0, *ends[:-1]), tuple(header.get("first", 0) for header in headers), sizes)
+        ids = Counter(parameters.get("ids", ()))
+        if len(ids) < ids.total():
+            twice = ids.most_common(1)[0][0]
+            places = [repr(str(path)) for path, header in found if twice in header["parameters"]["ids"]]
+            raise InvalidInputError(
+                f"the row {twice!r} is in {' and in '.join(places)}, and would count twice: move one of them elsewhere"
+            )
+        firsts = tuple(accumulate((header["parameters"]["n"] for header in headers), initial=0))[:-1]
+        kept = tuple(np.ones(header["rows"], dtype=bool) for header in headers)
+        whole = {**first, **lists, "rows": sum(map(len, kept)), "parameters": parameters}
+        return cls(paths, whole, firsts, tuple(header.get("first", 0) for header in headers), kept)
 
     @property
     def numbers(self) -> Sequence[int]:
         """The parts that still have cells."""
-        return [number for number in range(len(self.paths)) if self.kept is None or self.kept[number].any()]
+        return [number for number, mask in enumerate(self.kept) if mask.any()]
 
     def parts(self, *, texts: bool = True) -> Iterator[InMemory]:
         """Give the votes part by part, with rows numbered as in the whole run.
@@ -1070,7 +1074,7 @@ class OnDisk:
         for number in self.numbers:
             with reading(self.paths[number]):
                 header, cells = read(self.paths[number], texts=texts)
-            left = cells if self.kept is None else compress(cells, self.kept[number])
+            left = compress(cells, self.kept[number])
             yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in left))
 
     def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
@@ -1094,7 +1098,7 @@ class OnDisk:
             with reading(path):
                 columns = read_columns(path, [name for name in header["about"] if name != "id"], header)
                 abouts = first_rows(columns).drop_columns([CELL]).to_pylist()
-            for about in abouts if self.kept is None else compress(abouts, self.kept[number]):
+            for about in compress(abouts, self.kept[number]):
                 yield self._placed(number, header, about)
 
     def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
@@ -1107,21 +1111,16 @@ class OnDisk:
         Args:
             stays: For each of :meth:`abouts`, whether it stays.
         """
-        left = iter(stays)
-        masks = []
-        for number, size in enumerate(self.sizes):
-            mask = np.ones(size, dtype=bool) if self.kept is None else self.kept[number].copy()
+        left, masks = iter(stays), tuple(mask.copy() for mask in self.kept)
+        for mask in masks:
             mask[mask] = list(islice(left, int(mask.sum())))
-            masks.append(mask)
-        return replace(self, kept=tuple(masks))
+        return replace(self, kept=masks)
 
     def vote_columns(self) -> VoteColumns:
         """Return every vote, as far as measures need it."""
-        found = []
-        for number in self.numbers:
-            votes = VoteColumns.of_table(self.columns(number, OF_VOTES))
-            found.append(votes if self.kept is None else votes.only(self.kept[number]))
-        return VoteColumns.joined(found)
+        return VoteColumns.joined(
+            [VoteColumns.of_table(self.columns(each, OF_VOTES)).only(self.kept[each]) for each in self.numbers]
+        )
 
     def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
         """Return the columns of a file that holds all parts, with or without the columns of verdicts."""
@@ -1133,19 +1132,7 @@ class OnDisk:
         return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(PREFIX))
 
     def __len__(self) -> int:
-        return sum(self.sizes) if self.kept is None else sum(int(each.sum()) for each in self.kept)
-
-
-def _check_ids(ids: Sequence[str], ends: Sequence[int], paths: Sequence[Path]) -> None:
-    """Check that no row is counted twice, as where a part was copied."""
-    if len(set(ids)) < len(ids):
-        places: dict[str, int] = {}
-        twice = next(place for place, name in enumerate(ids) if places.setdefault(name, place) != place)
-        one, other = (str(paths[bisect_right(ends, place)]) for place in (places[ids[twice]], twice))
-        raise InvalidInputError(
-            f"the row {ids[twice]!r} is in {one!r} and in {other!r}, and would count twice: move one of the two "
-            "elsewhere"
-        )
+        return sum(int(mask.sum()) for mask in self.kept)
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from evenhand.errors import InvalidInputError
-from evenhand.numbers import Missing, format_number, format_percent
+from evenhand.numbers import Missing, format_number, format_percent, measure
 from evenhand.options import Design
 from evenhand.statistics.intervals import (
     BoolArray,
@@ -89,13 +89,13 @@ class Correction:
         notes: Notes for the reader, in plain sentences.
     """
 
-    judge: Interval | Missing
-    labels: Interval | Missing
-    corrected: Interval | Missing
-    num_rows: int
-    num_labelled: int
-    num_unscored: int
-    labels_saved: float | Missing
+    judge: Interval | Missing = measure("score", name="by_judge")
+    labels: Interval | Missing = measure("score", name="by_labels")
+    corrected: Interval | Missing = measure("score", always=True)
+    num_rows: int = measure("count")
+    num_labelled: int = measure("count")
+    num_unscored: int = measure("count")
+    labels_saved: float | Missing = measure("count")
     worth: Worth | None
     method: str
     notes: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from enum import Enum
 from os import PathLike, fsdecode
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evenhand.engines.hosted import broken_connection
 from evenhand.engines.replies import (
@@ -21,10 +21,8 @@ from evenhand.engines.replies import (
     token_count,
 )
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
+from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message
-
-if TYPE_CHECKING:
-    from evenhand.unitxt.bases import InferenceEngine
 
 _NOT_IN_REPLIES: Final = frozenset(
     {"cache_batch_size", "data_classification_policy", "device", "device_map", "batch_size", "lazy_load"}
@@ -138,12 +136,13 @@ def flatten(messages: tuple[Message, ...]) -> str:
 
 def read_output(output: object) -> Completion | EngineError:
     """Read an engine's output for one instance: a text, a conversation, unitxt's output with meta data, or None."""
-    from evenhand.unitxt.bases import TextGenerationInferenceOutput  # noqa: PLC0415 - imports unitxt
-
-    prediction = getattr(output, "prediction", output)
-    text = _text(prediction)
-    if isinstance(text, EngineError) or not isinstance(output, TextGenerationInferenceOutput):
-        return text if isinstance(text, EngineError) else Completion(text=text)
+    text = getattr(output, "prediction", output)
+    if isinstance(text, list) and text and isinstance(text[-1], Mapping):
+        text = text[-1].get("content")  # Hugging Face pipelines return the whole conversation
+    if text is not None and not isinstance(text, str):
+        return EngineError(f"the engine returned a {type(text).__name__} where a text belongs", cause="reply_type")
+    if not isinstance(output, TextGenerationInferenceOutput):
+        return Completion(text=text)
     if text == "-" and (output.input_tokens, output.output_tokens) == (0, 0):  # so unitxt's OpenAI engines report a 400
         return RejectedRequestError("the server refused the request as invalid (400)", cause="http_400")
     reason = output.stop_reason
@@ -156,16 +155,6 @@ def read_output(output: object) -> Completion | EngineError:
     )
 
 
-def _text(prediction: object) -> str | EngineError | None:
-    if prediction is None or isinstance(prediction, str):
-        return prediction
-    if isinstance(prediction, list) and prediction and isinstance(prediction[-1], Mapping):
-        content = prediction[-1].get("content")  # Hugging Face pipelines return the whole conversation
-        if isinstance(content, str):
-            return content
-    return EngineError(f"the engine returned a {type(prediction).__name__} where a text belongs", cause="reply_type")
-
-
 def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     """Return the engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
     secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
@@ -174,24 +163,17 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     if broken is not None:
         return broken
     chain = _causes(error)
-    failure = EngineError(_message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
+    failure = EngineError(message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
-            from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
-
             failure = read_error(status, own_words(link), secrets=secrets)
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
-            failure = TransientEngineError(_message_of(link, secrets), cause=type(link).__name__)
+            failure = TransientEngineError(message_of(link, secrets), cause=type(link).__name__)
             break
     failure.__cause__ = error
     return failure
-
-
-def refusal_of_data(error: Exception) -> RejectedRequestError:
-    """Return the engine's refusal of data of this classification."""
-    return RejectedRequestError(_message_of(error, ()), cause="data_classification")
 
 
 def _causes(error: BaseException) -> list[BaseException]:
@@ -202,7 +184,6 @@ def _causes(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _message_of(error: BaseException, secrets: Iterable[str]) -> str:
-    from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
-
+def message_of(error: BaseException, secrets: Iterable[str]) -> str:
+    """Return the kind and the words of an exception in one line, without secrets."""
     return brief(f"{type(error).__name__}: {own_words(error)}", secrets)

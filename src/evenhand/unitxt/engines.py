@@ -61,7 +61,7 @@ from evenhand.unitxt.bases import (
     own_words,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
-from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.unitxt.engine_replies import flatten, message_of, public_fields, read_failure, read_output
 from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion
 
@@ -322,14 +322,14 @@ class UnitxtBridge:
                 f"nothing was sent: give an engine that may see them, or, where this one may, add "
                 f"{self.marked[0]!r} to its data_classification_policy"
             )
-        hidden = sorted({each for each in classifications if not set(each) & set(allowed)})
-        if not hidden:
+        hidden = min((each for each in classifications if not set(each) & set(allowed)), default=None)
+        if hidden is None:
             return None
         return (
             f"the engine {self.judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
-            f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
+            f"data of {list(hidden)!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
             f"marked {list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
-            f"{hidden[0][0]!r}, to have such an engine refused"
+            f"{hidden[0]!r}, to have such an engine refused"
         )
 
     def identity(self) -> Mapping[str, Any]:
@@ -378,7 +378,7 @@ class UnitxtBridge:
             try:
                 self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
             except Exception as error:
-                raise refusal_of_data(error) from error
+                raise RejectedRequestError(message_of(error, ()), cause="data_classification") from error
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(_Waiting(request, policies[0] if policies else None, reply))
         return await reply

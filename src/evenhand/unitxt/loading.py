@@ -29,7 +29,7 @@ from evenhand.data.documents import (
     reads_as_sentence,
 )
 from evenhand.data.fields import cell_name, field_of, key_of
-from evenhand.data.formats.rubrics import FORMATS, translate_format
+from evenhand.data.formats import FORMATS, translate_format
 from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.files import expanded

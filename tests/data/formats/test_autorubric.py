@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Option
-from evenhand.data.formats.rubrics import format_of
+from evenhand.data.formats import format_of
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.votes import Verdict

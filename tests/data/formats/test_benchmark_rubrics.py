@@ -7,7 +7,7 @@ import pytest
 
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
-from evenhand.data.formats.rubrics import FORMATS
+from evenhand.data.formats import FORMATS
 from evenhand.votes import Verdict
 
 HEALTH_ROW = {

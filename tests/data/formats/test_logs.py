@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import evenhand
-from evenhand.data.formats.logs import ZSTANDARD
+from evenhand.data.formats import ZSTANDARD
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 
@@ -122,7 +122,7 @@ def test_what_is_no_whole_log_is_one_message(tmp_path):
     for name in ("text", "short", "damaged"):
         with pytest.raises(InvalidInputError, match=rf"{name}.eval' is not a whole log of inspect_ai"):
             evenhand.read_log(tmp_path / f"{name}.eval")
-    with pytest.raises(InvalidInputError, match=r"holds no samples \(its status is 'error'\)"):
+    with pytest.raises(InvalidInputError, match=r"is empty; there is nothing to judge"):
         evenhand.read_log(empty)
     (tmp_path / "other.json").write_text(json.dumps({**HEADER, "samples": ["q1"]}))
     with pytest.raises(InvalidInputError, match=r"other.json' begins as a log of inspect_ai, but not all of it"):

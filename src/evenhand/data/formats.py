@@ -1,0 +1,747 @@
+"""Files of other tools: logs and recorded preferences as rows of data, rubrics and checklists as documents.
+
+Logs and recorded preferences:
+
+- inspect_ai and lm-eval: what was asked, the texts of the replies, and the scores that the tool gave them.
+- AlpacaEval, MT-Bench and Chatbot Arena: a row of a comparison has ``first`` and ``second`` (the systems), ``winner``
+  (a system, ``tie``, or None if there is no verdict), ``vote`` (``first``, ``tie``, ``second`` or None) and
+  ``judge``.
+
+Rubrics, checklists and criteria, read into the plain data of our own documents:
+
+- autorubric (https://pypi.org/project/autorubric): a list of criteria, or a mapping that holds one under ``rubric``,
+  ``sections`` or ``criteria``. A criterion without options is met, not met, or cannot be assessed; a missing weight is
+  10. evenhand's own form has ``requirement`` and ``scale_type`` too, so a file is autorubric's if every criterion in it
+  is a mapping with a ``requirement`` and nothing in it is only ours: a name of the rubric, a text as a criterion, an
+  option with a description, an option that is not NA and has no value in [0, 1].
+  A data set of autorubric (``rubric`` and ``items``) is read as rows, see :func:`data_set_rows`.
+- autochecklist (https://pypi.org/project/autochecklist): a checklist with ``source_method`` or ``generation_level``,
+  or whose items have an ``id``; or what its generators reply, ``{"questions": […]}``. A missing weight is 100.
+- EvalAssist (https://github.com/IBM/eval-assist): a criterion whose options have scores; one without options is for
+  comparisons.
+- HealthBench (arXiv:2505.08775, section 3): ``rubrics``, a list of ``{criterion, points, tags}``. The score is the
+  points that are met divided by all positive points, and only the mean over rows is clipped.
+- PaperBench (arXiv:2504.01848, section 2): a tree of ``{id, requirements, weight, sub_tasks}``, whose leaves are met or
+  not and whose inner scores are weighted means.
+- BiGGen Bench (arXiv:2406.05761) and Prometheus (arXiv:2310.08491): ``criteria`` with ``score1_description`` to
+  ``score5_description``, one ordinal criterion.
+- WildBench (arXiv:2406.04770): a row with a ``checklist`` of questions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import warnings
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+import pyarrow
+
+from evenhand.data.documents import read_rubric
+from evenhand.data.plain import briefly, plain
+from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError
+from evenhand.files import check_growth, open_file
+from evenhand.votes import is_missing
+
+Row = Mapping[str, Any]
+
+ZSTANDARD = 93
+"""The number of the compression in a zip archive, which Python's ``zipfile`` reads from 3.14 on."""
+
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_ATTACHMENT = "attachment://"
+_FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
+
+
+@contextmanager
+def _checked_shape(what: str, holds: str, kind: type[InvalidInputError] = InvalidInputError) -> Iterator[None]:
+    """Refuse data that are recognised by their shape, and have another one further down."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise kind(
+            f"{what} begins as {holds}, but not all of it has that shape: {type(error).__name__}: {error}"
+        ) from error
+
+
+def is_inspect_log(data: object) -> bool:
+    """Return whether a JSON object is a log of inspect_ai."""
+    return isinstance(data, Mapping) and {"eval", "status", "version"} <= data.keys()
+
+
+def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
+    """Return a row per sample and epoch of a log of inspect_ai, ``.eval`` or ``.json``, in the order of its data set.
+
+    A row has ``id``, ``epoch``, ``task``, ``model``, ``input``, ``choices``, ``target``, ``output`` (the model's text),
+    ``reasoning``, ``finish_reason``, ``error``, ``metadata`` and ``scores``: scorer -> ``value``, ``answer``,
+    ``explanation`` and ``metadata``. The reply of a model that graded is ``scores/<scorer>/explanation``.
+
+    Args:
+        path: The file.
+        log: Its content where it is one JSON text; None for an archive, which is read.
+
+    Raises:
+        InvalidInputError: If the file is damaged, or holds something else than samples.
+    """
+    header, samples = _read_archive(path) if log is None else (log, list(log.get("samples") or ()))
+    spec = header.get("eval") or {}
+    with _checked_shape(repr(str(path)), "a log of inspect_ai"):
+        order = {str(name): place for place, name in enumerate((spec.get("dataset") or {}).get("sample_ids") or ())}
+        samples.sort(key=lambda sample: (order.get(str(sample.get("id")), len(order)), sample.get("epoch", 1)))
+        return [_inspect_row(sample, spec) for sample in samples]
+
+
+def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+    """Return the header and the samples; of a log that was not finished, what was written."""
+    try:
+        with open_file(path) as file, ZipFile(file) as archive:
+            check_growth(os.fstat(file.fileno()).st_size, sum(info.file_size for info in archive.infolist()))
+            names = list(dict.fromkeys(archive.namelist()))
+            header: dict[str, Any] = {}
+            for name in ("_journal/start.json", "header.json"):
+                if name in names:
+                    header |= _member(path, archive, name)
+            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            return header, [_member(path, archive, name) for name in samples]
+    except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, struct.error, ValueError) as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not a whole log of inspect_ai ({error}): 'inspect log convert --to json' writes it anew"
+        ) from error
+
+
+def _member(path: Path, archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - JSON
+    info = archive.getinfo(name)
+    return json.loads(archive.read(info) if info.compress_type != ZSTANDARD else _decompress(path, info))
+
+
+def _decompress(path: Path, info: ZipInfo) -> bytes:
+    """Return a member of an archive that is compressed with Zstandard."""
+    with open_file(path) as file:
+        file.seek(info.header_offset)
+        *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        file.seek(name_length + extra_length, 1)
+        packed = file.read(info.compress_size)
+    with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
+        data: bytes = stream.read(info.file_size + 1)
+    if zlib.crc32(data) != info.CRC:
+        raise ValueError(f"{info.filename!r} is damaged")
+    return data
+
+
+def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    sample = _with_attachments(sample, sample.get("attachments") or {})
+    output = sample.get("output") or {}
+    choice: Mapping[str, Any] = next(iter(output.get("choices") or ()), {})
+    text, reasoning = _text_and_reasoning((choice.get("message") or {}).get("content"))
+    reason, error, given = choice.get("stop_reason"), sample.get("error"), sample.get("input")
+    messages = [] if isinstance(given, str) else given or ()
+    return {
+        **{name: sample.get(name) for name in ("id", "choices", "target")},
+        "epoch": sample.get("epoch", 1),
+        "task": spec.get("task"),
+        "model": output.get("model") or spec.get("model"),
+        "input": given
+        if isinstance(given, str)
+        else [{"role": each.get("role"), "content": _text_and_reasoning(each.get("content"))[0]} for each in messages],
+        "output": text,
+        "reasoning": reasoning,
+        "finish_reason": _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None,
+        "error": error.get("message") if isinstance(error, Mapping) else error,
+        "metadata": sample.get("metadata") or {},
+        "scores": {
+            scorer: {name: (score or {}).get(name) for name in ("value", "answer", "explanation", "metadata")}
+            for scorer, score in (sample.get("scores") or {}).items()
+        },
+    }
+
+
+def _with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    """Return the value with long texts, which are stored once in the attachments, in their places."""
+    if isinstance(value, str):
+        return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
+    if isinstance(value, Mapping):
+        skipped = {"attachments", "events", "events_data", "messages"}
+        return {name: _with_attachments(each, attachments) for name, each in value.items() if name not in skipped}
+    return [_with_attachments(each, attachments) for each in value] if isinstance(value, list) else value
+
+
+def _text_and_reasoning(content: object) -> tuple[str | None, str | None]:
+    if not isinstance(content, list):
+        return (content if isinstance(content, str) else None), None
+    parts = [part for part in content if isinstance(part, Mapping)]
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    thoughts = [part["reasoning"] for part in parts if part.get("reasoning")]
+    return ("\n".join(texts) if texts else None), ("\n".join(thoughts) or None)
+
+
+_LM_EVAL_FIELDS = frozenset(
+    {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+    | {"doc_hash", "prompt_hash", "target_hash"}
+)
+
+
+def lm_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per document and draw of the samples that lm-eval logs (``samples_*.jsonl``).
+
+    A row has ``id`` (the document's), ``sample`` (0 for the first draw), ``doc``, ``input`` (the prompt), ``target``,
+    ``output`` (the model's text), ``filtered`` (filter -> what it made of the replies) and ``metrics`` (filter ->
+    metric -> value). A task with several filters logs each document once per filter; the replies are the same.
+
+    Args:
+        records: The lines.
+        what: The name of the file in messages.
+
+    Raises:
+        InvalidInputError: If the samples have no texts, because choices were compared by their likelihood.
+    """
+    found: dict[Any, dict[str, Any]] = {}
+    for number, record in enumerate(records):
+        document = record.get("doc_id", number)
+        if document not in found:
+            replies = list(_texts(record.get("resps")))
+            if not replies:
+                raise InvalidInputError(
+                    f"line {number + 1} of {what} has no reply text in 'resps': its task compares the likelihoods of "
+                    "choices, and there is nothing to read"
+                )
+            found[document] = {
+                "id": document,
+                "doc": record.get("doc"),
+                "input": next(_texts(_lm_eval_prompt(record.get("arguments"))), None),
+                "target": record.get("target"),
+                "output": replies,
+                "filtered": {},
+                "metrics": {},
+            }
+        row, name, filtered = found[document], str(record.get("filter", "none")), record.get("filtered_resps")
+        row["filtered"][name] = filtered[0] if isinstance(filtered, list) and len(filtered) == 1 else filtered
+        row["metrics"][name] = {key: value for key, value in record.items() if key not in _LM_EVAL_FIELDS}
+    return [
+        {**row, "sample": sample, "output": text} for row in found.values() for sample, text in enumerate(row["output"])
+    ]
+
+
+def _lm_eval_prompt(arguments: object) -> object:
+    """Return the prompt in the arguments of a request: ``[[prompt, …]]`` or ``{"gen_args_0": {"arg_0": prompt}}``."""
+    first = next(iter(arguments.values()), None) if isinstance(arguments, Mapping) else arguments
+    return first.get("arg_0") if isinstance(first, Mapping) else first
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in nested lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Sequence):
+        for each in value:
+            yield from _texts(each)
+
+
+TIE = "tie"
+FAILED = "$ERROR$"
+"""The text that FastChat writes if the judge gave no reply."""
+
+_VOTES = {"model_1": "first", "model_2": "second", "model_a": "first", "model_b": "second", "error": None}
+_VOTES |= dict.fromkeys(("tie", "tie (inconsistent)", "tie (bothbad)", "both_bad"), TIE)
+
+
+def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per annotation of AlpacaEval (``annotations.json``).
+
+    In addition to the columns of a comparison it has ``instruction``, ``dataset``, ``first_response``,
+    ``second_response``, ``preference`` as it is (1 for the first output, 2 for the second, 1.5 or 0 for a tie, numbers
+    between for weighted annotators), ``swapped`` (None: not known) and ``reply``, the judge's text. The reply names the
+    outputs by the places in which they were shown, in a random order that AlpacaEval does not record: it explains a
+    vote, and cannot be read as one.
+
+    Args:
+        records: The annotations.
+        what: The name of the file in messages.
+
+    Raises:
+        InvalidInputError: If a preference is not valid.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        vote = _vote_of_preference(record.get("preference"), f"annotation {number} of {what}")
+        first, second = (str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2))
+        reply = record.get("raw_completion")
+        reply = reply.get("text", reply) if isinstance(reply, Mapping) else reply
+        found.append(
+            {
+                **{name: record.get(name) for name in ("instruction", "dataset", "preference")},
+                **_comparison(vote, first, second),
+                "first_response": record.get("output_1"),
+                "second_response": record.get("output_2"),
+                "swapped": None,  # not known: no vote is for a place
+                "judge": record.get("annotator"),
+                "reply": reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False),
+            }
+        )
+    return found
+
+
+def _vote_of_preference(preference: object, where: str) -> str | None:
+    if is_missing(preference):
+        return None
+    if isinstance(preference, int | float) and not isinstance(preference, bool):
+        if preference in (0, 1.5):
+            return TIE
+        if 1 <= preference <= 2:
+            return "first" if preference < 1.5 else "second"
+    raise InvalidInputError(f"{where} has the preference {preference!r}; accepted: a number from 1 to 2, 0 or null")
+
+
+def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return two rows per comparison of MT-Bench's ``gen_judgment.py`` (``*_pair.jsonl``), one for each order.
+
+    In addition to the columns of a comparison they have ``id`` (the question's), ``turn``, ``pair`` (names the
+    comparison, for ``id_field``), ``swapped`` (the second system was shown first), ``reply`` (the judge's text, in
+    which A is what was shown first) and ``prompt`` (the name of the judge's prompt). Read them again with the options
+    A (1), C (a tie, 0.5) and B (0), ``id_field="pair"``, ``swapped_field="swapped"`` and ``judge_field="judge"``.
+
+    Args:
+        records: The judgements.
+        what: The name of the file in messages.
+
+    Raises:
+        InvalidInputError: If a winner is not known.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        shared = _mt_bench_columns(record)
+        first, second = str(record["model_1"]), str(record["model_2"])
+        shared["pair"] = "/".join(map(str, (shared["id"], shared["turn"], first, second, shared["prompt"])))
+        is_rated = "m1_score" in record  # each response was graded alone, once: the replies compare nothing
+        for game, swapped in (("g1", False), ("g2", True))[: 1 if is_rated else 2]:
+            vote = _vote(record.get(f"{game}_winner"), f"{game}_winner", f"line {number + 1} of {what}")
+            reply = None if is_rated else _reply(record, f"{game}_judgment")
+            found.append({**shared, "swapped": swapped, **_comparison(vote, first, second), "reply": reply})
+    return found
+
+
+def mt_bench_single_rows(records: Sequence[Row], _: str) -> list[Row]:
+    """Return a row per grade of MT-Bench's ``gen_judgment.py`` (``*_single.jsonl``).
+
+    A row has ``id`` (the question's), ``turn``, ``system``, ``judge``, ``prompt`` (the name of the judge's prompt),
+    ``score`` (1 to 10; None if MT-Bench read none, which it writes as -1) and ``reply``, the judge's text.
+    """
+    return [
+        {
+            **_mt_bench_columns(record),
+            "system": record.get("model"),
+            "score": None if record.get("score") == -1 else record.get("score"),
+            "reply": _reply(record, "judgment"),
+        }
+        for record in records
+    ]
+
+
+def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per preference of MT-Bench's people, its published GPT-4 votes, or Chatbot Arena.
+
+    In addition to the columns of a comparison it has ``id`` (the question's) and ``turn``.
+
+    Raises:
+        InvalidInputError: If a winner is not known.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        columns = _mt_bench_columns(record)
+        del columns["prompt"]
+        vote = _vote(record.get("winner"), "winner", f"row {number} of {what}")
+        found.append({**columns, **_comparison(vote, str(record["model_a"]), str(record["model_b"]))})
+    return found
+
+
+def _reply(record: Row, column: str) -> Any:  # noqa: ANN401 - JSON
+    return None if record.get(column) == FAILED else record.get(column)
+
+
+def _mt_bench_columns(record: Row) -> dict[str, Any]:
+    judge, prompt = record.get("judge"), None
+    if isinstance(judge, (list, tuple)) and len(judge) == 2:
+        judge, prompt = judge[0], str(judge[1])
+    judge = None if judge is None else str(judge)
+    return {"id": record.get("question_id"), "turn": record.get("turn", 1), "judge": judge, "prompt": prompt}
+
+
+def _vote(winner: object, field: str, where: str) -> str | None:
+    if is_missing(winner):
+        return None
+    if str(winner) not in _VOTES:
+        raise InvalidInputError(f"{where} has the {field} {winner!r}; accepted: {', '.join(map(repr, _VOTES))}")
+    return _VOTES[str(winner)]
+
+
+def _comparison(vote: str | None, first: str, second: str) -> dict[str, Any]:
+    winner = None if vote is None else {"first": first, "second": second, TIE: TIE}[vote]
+    return {"first": first, "second": second, "winner": winner, "vote": vote}
+
+
+LOGS: Sequence[tuple[str, frozenset[str], Callable[[Sequence[Row], str], list[Row]]]] = (
+    ("samples of inspect_ai (.eval, .json)", frozenset({"id", "epoch", "output", "scores"}), lambda rows, _: [*rows]),
+    ("samples of lm-eval (samples_*.jsonl)", frozenset({"doc", "resps", "filtered_resps"}), lm_eval_rows),
+    (
+        "annotations of AlpacaEval (annotations.json)",
+        frozenset({"instruction", "output_1", "output_2", "preference"}),
+        alpaca_eval_rows,
+    ),
+    (
+        "comparisons of MT-Bench (*_pair.jsonl)",
+        frozenset({"model_1", "model_2", "g1_winner", "g2_winner"}),
+        mt_bench_pair_rows,
+    ),
+    (
+        "grades of MT-Bench (*_single.jsonl)",
+        frozenset({"question_id", "model", "judgment", "score"}),
+        mt_bench_single_rows,
+    ),
+    ("preferences of MT-Bench's people or of Chatbot Arena", frozenset({"model_a", "model_b", "winner"}), arena_rows),
+)
+"""The content of a file, the columns by which it is recognised, and its reader."""
+
+
+def rows_of_log(records: Sequence[Row], what: str) -> list[Row]:
+    """Return the rows of a log as :func:`~evenhand.data.rows.read_log` describes them.
+
+    Raises:
+        InvalidInputError: If it has no shape that is known, or not throughout.
+    """
+    for name, columns, reader in LOGS:
+        if columns <= records[0].keys():
+            with _checked_shape(what, name):
+                return reader(records, what)
+    known = "; ".join(f"{name}: {', '.join(sorted(columns))}" for name, columns, _ in LOGS)
+    raise InvalidInputError(
+        f"{what} has the columns {list(records[0])!r}, by which no log is known. Known by their columns are {known}. "
+        "Rows of any other shape are data as they are, without read_log"
+    )
+
+
+AUTORUBRIC_WEIGHT = 10.0
+AUTOCHECKLIST_WEIGHT = 100.0
+AUTORUBRIC_OPTIONS = (
+    {"label": "MET", "value": 1.0, "description": "The requirement is satisfied."},
+    {"label": "UNMET", "value": 0.0, "description": "The requirement is not satisfied."},
+    {"label": "CANNOT_ASSESS", "na": True, "description": "What is there does not let one tell."},
+)
+
+
+class Format(NamedTuple):
+    """A format of another tool.
+
+    Attributes:
+        holds: The noun for its data in messages, such as "a rubric of autorubric".
+        fits: Whether data have its shape.
+        read: Makes a document of the data; its other arguments are the name of the data in messages, and a list to
+            which it adds what it does not read, each in a few words.
+    """
+
+    holds: str
+    fits: Callable[[Any], bool]
+    read: Callable[[Any, str, list[str]], dict[str, Any]]
+
+
+def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
+    """Return whether data are a list of at least one mapping, each with the needed fields and only accepted ones."""
+    are_mappings = isinstance(data, list) and bool(data) and all(isinstance(each, dict) for each in data)
+    return are_mappings and all(
+        each.keys() >= set(needed) and (accepted is None or each.keys() <= set(accepted))
+        for each in data  # type: ignore[attr-defined] # a list
+    )
+
+
+def _non_empty(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    """Return the fields that are neither null nor empty."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+_HOLDERS = ("rubric", "sections", "criteria")
+_AUTORUBRIC_FIELDS = {"name", "weight", "requirement", "options", "scale_type", "aggregation"}
+
+
+def _is_autorubric(data: object) -> bool:
+    """Return whether data are a rubric of autorubric."""
+    if isinstance(data, dict):
+        held = [data[holder] for holder in _HOLDERS if holder in data]
+        return len(held) == 1 and data.keys() <= {*_HOLDERS, "guidelines"} and _is_autorubric(held[0])
+    return isinstance(data, list) and bool(data) and all(map(_is_autorubric_part, data))
+
+
+def _is_autorubric_part(data: object) -> bool:
+    """Return whether data are a criterion or a section of autorubric."""
+    if isinstance(data, dict) and "criteria" in data:
+        held = data["criteria"]
+        return data.keys() <= {"name", "criteria"} and isinstance(held, list) and _is_autorubric(held)
+    if not _are_mappings([data], {"requirement"}, _AUTORUBRIC_FIELDS):
+        return False
+    options = data.get("options")  # type: ignore[attr-defined] # a mapping
+    return options is None or (
+        _are_mappings(options, {"label"}, {"label", "value", "na"})
+        and all(option.get("na") or _fits_autorubric(option.get("value")) for option in options)
+    )
+
+
+def _fits_autorubric(value: object) -> bool:
+    """Return whether an option's value lies in [0, 1], or is refused later because it is not a number."""
+    return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
+
+
+def is_data_set(data: object) -> bool:
+    """Return whether data are a data set of autorubric: submissions that may have rubrics of their own."""
+    return (
+        isinstance(data, dict)
+        and "rubric" in data
+        and _are_mappings(data.get("items"), {"submission"})
+        and (data["rubric"] is None or _is_autorubric(data["rubric"]))
+    )
+
+
+def _read_autorubric(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    if not is_data_set(data):
+        return {"criteria": list(_autorubric_criteria(data, left_out))}
+    if data["rubric"] is None:
+        raise InvalidCriterionError(
+            f"{what} is a data set of autorubric in which each item has a rubric of its own: judge the file as data, "
+            "with rubric_field='rubric' (in the shell --rubric-field rubric)"
+        )
+    return _non_empty(name=data.get("name")) | {"criteria": list(_autorubric_criteria(data["rubric"], left_out))}
+
+
+def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
+    if isinstance(rubric, dict):
+        if rubric.get("guidelines"):
+            left_out.append("guidelines (give them to the run: guidelines=…)")
+        rubric = next(rubric[holder] for holder in _HOLDERS if holder in rubric)
+        yield from _autorubric_criteria(rubric, left_out, section)
+        return
+    for part in rubric:
+        if "criteria" in part:
+            yield from _autorubric_criteria(part["criteria"], left_out, part.get("name") or section)
+        else:
+            yield {**_autorubric_criterion(part, left_out), **_non_empty(section=section)}
+
+
+def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
+    if given.get("aggregation") is not None:
+        left_out.append(f"aggregation: {given['aggregation']} (a panel's rule is that of the run: aggregation=…)")
+    weight, scale = given.get("weight"), given.get("scale_type") or "ordinal"
+    document = _non_empty(name=given.get("name"), requirement=given["requirement"])
+    document["weight"] = AUTORUBRIC_WEIGHT if weight is None else weight
+    if given.get("options") is None:
+        return {**document, "scale": "binary", "options": [dict(option) for option in AUTORUBRIC_OPTIONS]}
+    options = [{**option, "label": str(option["label"])} for option in given["options"]]
+    return {**document, "scale": scale, "options": options}
+
+
+def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    """Return the rows of a data set of autorubric.
+
+    They have ``prompt``, ``response``, ``description``, ``reference``, ``gold`` (criterion name -> the label that a
+    person gave, or null) and ``rubric``, a document.
+
+    Raises:
+        InvalidCriterionError: If an item has no rubric, or not one label per criterion.
+    """
+    rows = []
+    for number, item in enumerate(data["items"]):
+        where = f"item {number} of {what}"
+        given = data["rubric"] if item.get("rubric") is None else item["rubric"]
+        if not _is_autorubric(given):
+            raise InvalidCriterionError(f"{where} has the rubric {briefly(given)}; give it one of autorubric's")
+        rubric = read_rubric({"criteria": list(_autorubric_criteria(given, []))}, f"the rubric of {where}")
+        count, labels = len(rubric.criteria), item.get("ground_truth")
+        labels = [None] * count if labels is None else labels
+        if not isinstance(labels, list) or len(labels) != count:
+            raise InvalidCriterionError(
+                f"{where} has the ground_truth {briefly(labels)}; give a list of {count}: one label per criterion"
+            )
+        reference = item.get("reference_submission")
+        row = _non_empty(
+            prompt=item.get("prompt", data.get("prompt")),
+            response=item.get("submission"),
+            description=item.get("description"),
+            reference=data.get("reference_submission") if reference is None else reference,
+        )
+        gold = {
+            criterion.name: None if label is None else criterion.labels[criterion.index_of(str(label))]
+            for criterion, label in zip(rubric.criteria, labels, strict=True)
+        }
+        rows.append({**row, "gold": gold, "rubric": plain(rubric, where)})
+    return rows
+
+
+_AUTOCHECKLIST_ITEM = {"id", "question", "weight", "category", "metadata"}
+
+
+def _is_autochecklist(data: object) -> bool:
+    if not isinstance(data, dict):
+        return _are_mappings(data, {"id", "question"}, _AUTOCHECKLIST_ITEM)
+    if "questions" in data:
+        return data.keys() == {"questions"} and _are_mappings(data["questions"], {"question"}, _AUTOCHECKLIST_ITEM)
+    items = data.get("items")
+    has_fields = {"source_method", "generation_level"} & data.keys() or _are_mappings(items, {"id"})
+    return bool(has_fields) and _are_mappings(items, {"question"}, _AUTOCHECKLIST_ITEM)
+
+
+def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    fields = data if isinstance(data, dict) else {"items": data}
+    if fields.get("input"):
+        left_out.append("input (the judge is shown the columns that context_fields names: make it a column)")
+    items = []
+    for given in fields["questions"] if "questions" in fields else fields["items"]:
+        weight = given.get("weight")
+        item = _non_empty(name=given.get("id"), question=given["question"], category=given.get("category"))
+        items.append({**item, "weight": AUTOCHECKLIST_WEIGHT if weight is None else weight})
+    return {**_non_empty(description=fields.get("corpus_description")), "items": items}
+
+
+_EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"}
+_EVALASSIST_FIELDS |= {"examples", "metadata"}
+
+
+def _is_evalassist(data: object) -> bool:
+    """Return whether data are a criterion of EvalAssist: with scores or the name of its field."""
+    if not isinstance(data, dict) or not {"name", "description"} <= data.keys() <= _EVALASSIST_FIELDS:
+        return False
+    options, has_field = data.get("options"), "to_evaluate_field" in data
+    if not options:
+        return has_field or "options" in data
+    are_options = _are_mappings(options, {"name"}, {"name", "description", "score"})
+    return are_options and (has_field or any("score" in option for option in options))
+
+
+def _read_evalassist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    """Return the criterion as unitxt writes it."""
+    if data.get("examples"):
+        left_out.append("examples (give them to the run: examples=…)")
+    judged = data.get("to_evaluate_field", data.get("prediction_field"))
+    fields = {"name": data["name"], "description": data["description"]}
+    fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
+    if not data.get("options"):
+        return {"__type__": "criteria", **fields}
+    options = [{"name": option["name"], "description": option.get("description") or ""} for option in data["options"]]
+    scores = {option["name"]: option["score"] for option in data["options"] if option.get("score") is not None}
+    return {"__type__": "criteria_with_options", **fields, "options": options, **_non_empty(option_map=scores)}
+
+
+def _is_healthbench(data: object) -> bool:
+    points = data.get("rubrics") if isinstance(data, dict) else data
+    return _are_mappings(points, {"criterion", "points"})
+
+
+def _read_healthbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    points = data["rubrics"] if isinstance(data, dict) else data
+    criteria = [
+        {"requirement": each["criterion"], "weight": each["points"], **_non_empty(tags=each.get("tags"))}
+        for each in points
+    ]
+    return {"clip": "mean", "criteria": criteria}
+
+
+_PAPERBENCH_NODE = {"id", "requirements", "weight", "sub_tasks"}
+
+
+def _is_paperbench(data: object) -> bool:
+    return isinstance(data, dict) and data.keys() >= _PAPERBENCH_NODE
+
+
+def _read_paperbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    sections: list[dict[str, Any]] = []
+    criteria: list[dict[str, Any]] = []
+    for node, within in _paperbench_nodes(data["sub_tasks"] or [data], ""):
+        named = {"name": node["id"], "weight": node["weight"]}
+        if node["sub_tasks"]:
+            sections.append(named | _non_empty(within=within, description=node["requirements"]))
+        else:
+            tags = [node[field] for field in ("task_category", "finegrained_task_category") if node.get(field)]
+            criteria.append(named | {"requirement": node["requirements"]} | _non_empty(section=within, tags=tags))
+    return {**_non_empty(description=data["requirements"], sections=sections), "criteria": criteria}
+
+
+def _paperbench_nodes(nodes: Any, within: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
+    """Yield the nodes of a tree, each before those below it, with the id of the one above."""
+    for node in nodes:
+        yield node, within
+        yield from _paperbench_nodes(node["sub_tasks"], node["id"])
+
+
+_SCORE_DESCRIPTION = re.compile(r"(?:orig_)?score(\d+)_description")
+
+
+def _score_rubric(data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - plain data
+    """Return the part of a row, or the data themselves, that describes the scores."""
+    if not isinstance(data, dict):
+        return {}
+    held = data.get("score_rubric", data.get("rubric"))
+    return held if isinstance(held, dict) else data
+
+
+def _score_descriptions(data: object) -> dict[int, str]:
+    found = ((_SCORE_DESCRIPTION.fullmatch(str(name)), text) for name, text in _score_rubric(data).items())
+    return dict(sorted((int(match[1]), str(text)) for match, text in found if match and text is not None))
+
+
+def _read_prometheus(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    given = _score_rubric(data)
+    options = [
+        {"label": str(score), "value": float(score), "description": description}
+        for score, description in _score_descriptions(data).items()
+    ]
+    return {"requirement": given.get("criteria", given.get("orig_criteria")), "scale": "ordinal", "options": options}
+
+
+def _is_wildbench(data: object) -> bool:
+    questions = data.get("checklist") if isinstance(data, dict) else None
+    return isinstance(questions, list) and bool(questions) and all(isinstance(each, str) for each in questions)
+
+
+FORMATS: Mapping[str, Format] = {
+    "autorubric": Format(
+        "a rubric of autorubric", lambda data: _is_autorubric(data) or is_data_set(data), _read_autorubric
+    ),
+    "autochecklist": Format("a checklist of autochecklist", _is_autochecklist, _read_autochecklist),
+    "evalassist": Format("a criterion of EvalAssist", _is_evalassist, _read_evalassist),
+    "healthbench": Format("a row or a rubric of HealthBench", _is_healthbench, _read_healthbench),
+    "paperbench": Format("a tree of PaperBench", _is_paperbench, _read_paperbench),
+    "prometheus": Format(
+        "a score rubric of BiGGen Bench or Prometheus",
+        lambda data: len(_score_descriptions(data)) > 1,
+        _read_prometheus,
+    ),
+    "wildbench": Format("a row of WildBench", _is_wildbench, lambda data, *_: {"items": list(data["checklist"])}),
+}
+"""The formats that are recognised, by name."""
+
+
+class LeftOutWarning(EvenhandWarning):
+    """A part of a file of another tool is not read."""
+
+
+def format_of(data: object) -> Format | None:
+    """Return the format of another tool that data are in; None if they are in none, or in evenhand's own."""
+    return next((each for each in FORMATS.values() if each.fits(data)), None)
+
+
+def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anything
+    """Translate data in the format of another tool to a document of evenhand's; return all others as they are.
+
+    Warns (:class:`LeftOutWarning`) of what is not read.
+    """
+    found = format_of(data)
+    if found is None:
+        return data
+    left_out: list[str] = []
+    with _checked_shape(what, found.holds, InvalidCriterionError):
+        document = found.read(data, what, left_out)
+    if left_out:
+        parts = "; ".join(dict.fromkeys(left_out))
+        warnings.warn(f"{what} is {found.holds}; not read with it: {parts}", LeftOutWarning, 3)
+    return document
