@@ -463,10 +463,6 @@ class Results(PrintedTables):
         """Give what each cell is about; no vote is read for results on disk."""
         return self.stored.abouts()
 
-    def judged(self) -> dict[str, Any]:
-        """Return what was judged, as plain JSON."""
-        return {**self.header}
-
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry: its names and its outcome, with the votes inside if asked for."""
         return (self._with_id(row) for part in self.analysis.parts() for row in part.records(votes=votes))
@@ -523,7 +519,7 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If the data are not those that were judged.
         """
-        abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
+        abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
         found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
         found.check_prompts(
             (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
@@ -703,7 +699,7 @@ class Results(PrintedTables):
                 left[name].add(each.get(name))
         if not any(stays):
             raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
-        header = self.judged()
+        header = dict(self.header)
         if "systems" in header:
             systems = left["system"] | left["first"] | left["second"]
             header["systems"] = [system for system in header["systems"] if system in systems]
