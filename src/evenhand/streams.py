@@ -297,7 +297,7 @@ class Stream:
         votes: int = job.run(first, judges, dry_run=True, journal=None).votes
         if numbers:
             fresh = job.unasked(first, judges)
-            now = json.loads(as_json({"evenhand": fresh.kind, **fresh.judged(), "parameters": fresh.parameters}))
+            now = json.loads(as_json({"evenhand": fresh.kind, **fresh.header, "parameters": fresh.parameters}))
             there, here = map(_made_by, (header_of(folder / f"part-{numbers[0]:06}.parquet"), now))
             if difference := difference_of(there, here):
                 raise InvalidInputError(
