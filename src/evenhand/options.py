@@ -166,8 +166,7 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-Column = Annotated[str, Field(min_length=1)]
-Columns = Column | Annotated[tuple[str, ...], AfterValidator(_each_once)]
+Columns = str | Annotated[tuple[str, ...], AfterValidator(_each_once)]
 """The name of a column, or several, each once."""
 
 
@@ -240,7 +239,7 @@ class IntervalOptions(Options):
     interval: IntervalMethod = option(
         "auto", "How means and rates get intervals; see :func:`~evenhand.statistics.ratio_intervals`."
     )
-    cluster_field: Column | Literal[False] | None = option(
+    cluster_field: str | Literal[False] | None = option(
         None,
         "The column whose equal values mark rows that belong together; False if rows are independent, None to warn.",
     )

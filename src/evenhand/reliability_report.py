@@ -299,12 +299,7 @@ def _of_runs(options: ReliabilityArguments) -> dict[str, Any]:
 
 def _gold_columns(gold_fields: str | Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
     """Return criterion name -> column."""
-    if isinstance(gold_fields, str):
-        if len(names) > 1:
-            raise InvalidInputError(
-                f"gold_fields is {gold_fields!r}, and the criteria are {names!r}: say which column belongs to which "
-                "with gold_fields={criterion: column}"
-            )
-        return {names[0]: gold_fields}
-    check_label_columns(gold_fields, names, "gold_fields")
-    return dict(gold_fields or {})
+    alone = isinstance(gold_fields, str) and len(names) == 1
+    given: Any = {names[0]: gold_fields} if alone else gold_fields or {}
+    check_label_columns(given, names, "gold_fields")
+    return dict(given)

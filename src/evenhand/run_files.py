@@ -54,14 +54,10 @@ class Checks(Options):
     """Conditions that a result is checked by, and how it is printed."""
 
     require: Words = option(
-        (),
-        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
-        "given several times; all must hold. The result is saved in any case.",
+        (), "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7', 'unscored <= 2 %'."
     )
     format: Words = option(
-        (),
-        "How the result is printed: table, json, junit or markdown; NAME=FILE writes that to a file. It may be given "
-        "several times.",
+        (), "How the result is printed: table, json, junit or markdown; NAME=FILE writes it to a file."
     )
 
     @model_validator(mode="after")
@@ -105,12 +101,11 @@ class Job(Checks):
     report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     max_unscored: float | None = option(
         None,
-        "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
-        "replies are read, and 1 for recorded votes. The result is saved in any case.",
+        "The share of votes that may be unscored before the exit code is 3; by default 0.1 if judges are asked.",
         ge=0,
         le=1,
     )
-    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+    config: str | None = option(None, "A run file, or a saved result, for what no flag says.")
 
     @classmethod
     def verb(cls) -> str:
@@ -169,9 +164,7 @@ class AskingJob(Job):
 
     leave_out: Words = option((), "What of the votes --out does not hold: prompts, reasoning, logprobs.")
     ray: str | None = option(
-        None,
-        "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``); "
-        "``here`` is the cluster that runs on this machine, or else one that is started.",
+        None, "With ``stream_to``: the address of a Ray cluster whose workers judge; ``here`` is that of this machine."
     )
     workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
 
@@ -230,9 +223,7 @@ class ReliabilityJob(ReliabilityArguments, AskingJob):
 class RecordedJob(Job):
     """The options of every job about recorded votes."""
 
-    log: bool = option(
-        False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
-    )
+    log: bool = option(False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench.")
 
 
 class AggregateVotesJob(AggregateVotesArguments, RecordedJob):
@@ -255,10 +246,7 @@ class AgreementJob(AgreementArguments, RecordedJob):
     function, needs = "agreement", (("votes",),)
     job: Literal["agreement"] = "agreement"
     annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
-        None,
-        "May the judge stand in for these people? The alternative annotator test, with what the judge is given in "
-        "advance for being cheaper: a number from 0 to below 1, or by who the people are: expert (0.2), skilled "
-        "(0.15), crowd (0.1).",
+        None, "May the judge stand in for people, with this advantage (0 to 1, or expert, skilled, crowd)?"
     )
 
 

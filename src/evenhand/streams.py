@@ -297,7 +297,7 @@ class Stream:
         votes: int = job.run(first, judges, dry_run=True, journal=None).votes
         if numbers:
             fresh = job.unasked(first, judges)
-            now = json.loads(as_json({"evenhand": fresh.kind, **fresh.judged(), "parameters": fresh.parameters}))
+            now = json.loads(as_json({"evenhand": fresh.kind, **fresh.header, "parameters": fresh.parameters}))
             there, here = map(_made_by, (header_of(folder / f"part-{numbers[0]:06}.parquet"), now))
             if difference := difference_of(there, here):
                 raise InvalidInputError(
@@ -344,52 +344,7 @@ class Stream:
         return replace(Results.load(self.folder, {analyse.kind: analyse}), run_file=record)
 
 
-def judge_stream(
-    job: FunctionCall,
-    batches: Iterable[RowBatch],
-    *,
-    count: int | None = None,
-    limit: int | None = None,
-    record: Mapping[str, Any] | None = None,
-) -> Results | RunEstimate:
-    """Judge rows block by block, and write each block as a part.
-
-    Args:
-        job: The function and its arguments, with the folder and the size of a part.
-        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
-        count: The number of rows, if it is known.
-        limit: Take this many rows at most.
-        record: The run, as results keep it.
-
-    Raises:
-        InvalidInputError: Data or options that cannot be used. A bad row in the middle of the data is found when it is
-            read: what was judged before is in the folder then.
-        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
-    """
-    stream = Stream.of(job, batches, limit)
-    if job.options.dry_run:
-        return RunEstimate.total([job.run(block.rows, stream.judges, dry_run=True) for block in stream.blocks()])
-    known = min((each for each in (count, limit) if each is not None), default=0)
-    with held_alone(stream.folder), _each_warning_once():
-        if record is not None:
-            write_run(stream.folder / RUN_FILE, record)
-        try:
-            _judge_blocks(stream, known * stream.votes // len(stream.first), record)
-        except InvalidInputError as error:
-            if not part_numbers(stream.folder):
-                raise
-            raise InvalidInputError(
-                f"{str(error).rstrip('.')}. What was judged before is in {str(stream.folder)!r}: mend the data and run "
-                "the same again, which continues from there"
-            ) from error
-        except (KeyboardInterrupt, Terminated):
-            done = format_count(len(part_numbers(stream.folder)), "part")
-            tell(f"{str(stream.folder)!r} holds {done}: the same run again continues from there")
-            raise
-    return stream.result(record)
-
-
-def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | None) -> None:
+def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | None) -> None:
     """Judge blocks, some at a time: what one does not use of the calls in flight, another does.
 
     Args:
@@ -430,6 +385,53 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
             write_first()
         if failure is not None:
             raise failure
+
+
+def judge_stream(
+    job: FunctionCall,
+    batches: Iterable[RowBatch],
+    *,
+    count: int | None = None,
+    limit: int | None = None,
+    record: Mapping[str, Any] | None = None,
+    judge_blocks: Callable[[Stream, int, Mapping[str, Any] | None], None] = judge_in_threads,
+) -> Results | RunEstimate:
+    """Judge rows block by block, and write each block as a part.
+
+    Args:
+        job: The function and its arguments, with the folder and the size of a part.
+        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
+        count: The number of rows, if it is known.
+        limit: Take this many rows at most.
+        record: The run, as results keep it.
+        judge_blocks: Judges the blocks and writes the parts.
+
+    Raises:
+        InvalidInputError: Data or options that cannot be used. A bad row in the middle of the data is found when it is
+            read: what was judged before is in the folder then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    stream = Stream.of(job, batches, limit)
+    if job.options.dry_run:
+        return RunEstimate.total([job.run(block.rows, stream.judges, dry_run=True) for block in stream.blocks()])
+    known = min((each for each in (count, limit) if each is not None), default=0)
+    with held_alone(stream.folder), _each_warning_once():
+        if record is not None:
+            write_run(stream.folder / RUN_FILE, record)
+        try:
+            judge_blocks(stream, known * stream.votes // len(stream.first), record)
+        except InvalidInputError as error:
+            if not part_numbers(stream.folder) or str(stream.folder) in str(error):
+                raise
+            raise InvalidInputError(
+                f"{str(error).rstrip('.')}. What was judged before is in {str(stream.folder)!r}: mend the data and run "
+                "the same again, which continues from there"
+            ) from error
+        except (KeyboardInterrupt, Terminated):
+            done = format_count(len(part_numbers(stream.folder)), "part")
+            tell(f"{str(stream.folder)!r} holds {done}: run the same again, and only the rest is asked for")
+            raise
+    return stream.result(record)
 
 
 def part_numbers(folder: Path) -> list[int]:

@@ -288,7 +288,6 @@ def test_the_folder_must_be_named():
     [
         (["--ray", "here"], "--stream-to is missing"),
         (["--ray", "ray://somewhere:10001"], "ray://somewhere:10001"),
-        (["--workers", "2"], "--workers is 2"),
     ],
 )
 def test_the_shell_says_what_is_missing(said, what, tmp_path, capsys):

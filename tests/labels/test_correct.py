@@ -39,7 +39,7 @@ def judged(columns: dict[str, list[str | None]], criterion: Any = GOOD) -> Any:
         for row, label in enumerate(own)
     ]
     parameters = {**made.parameters, "n": len(cells) // len(columns)}
-    return made.of_cells(made.analyse, {**made.judged(), "systems": list(columns), "parameters": parameters}, cells)
+    return made.of_cells(made.analyse, {**made.header, "systems": list(columns), "parameters": parameters}, cells)
 
 
 def yes(count: int, of: int) -> list[str | None]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
+from itertools import count
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
         node = yaml.compose(text)
         if node is None:
             return None
-        return yaml.constructor.construct_document(_TextFields().mark(node))
+        return yaml.constructor.construct_document(_with_texts(node, count()))
 
 
 @contextmanager
@@ -160,40 +161,35 @@ def _errors_in_one_line(what: str) -> Iterator[None]:
         raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
 
-class _TextFields:
-    """A loader that keeps scalars of text fields as texts; it refuses types, and aliases that repeat too much."""
+def _with_texts(node: Node, counted: Iterator[int], within: tuple[Node, ...] = ()) -> Node:
+    """Return a node in which every scalar that is a text here has the tag of a text.
 
-    def __init__(self) -> None:
-        self._count = 0
-        self._within: set[Node] = set()
+    Args:
+        node: The node.
+        counted: Counts the nodes, an aliased one each time.
+        within: The nodes that hold it.
 
-    def mark(self, node: Node) -> Node:
-        """Return a node in which every scalar that is a text here has the tag of a text.
-
-        Raises:
-            MarkedYAMLError: If a type is named, the name of a field is not a scalar, or there are too many values.
-        """
-        self._count += 1
-        if self._count > MOST_NODES or node in self._within:
-            raise _problem(node, f"its aliases make more than {MOST_NODES} values")
-        if node.tag not in _READ:
-            raise _problem(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
-        self._within.add(node)
-        if isinstance(node, MappingNode):
-            node.value = [self._field(key, value) for key, value in node.value]
-        elif isinstance(node, SequenceNode):
-            node.value = [self.mark(each) for each in node.value]
-        self._within.remove(node)
-        return _as_text(node) if node.tag in _ALWAYS_TEXT else node
-
-    def _field(self, key: Node, value: Node) -> tuple[Node, Node]:
-        if not isinstance(key, ScalarNode):
-            raise _problem(key, "a field's name is a text")
-        value = self.mark(value)
-        if key.tag == f"{_TAG}merge":
-            return key, value
-        is_text = key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS
-        return _as_text(key), _as_text(value) if is_text else value
+    Raises:
+        MarkedYAMLError: If a type is named, the name of a field is not a scalar, or there are too many values.
+    """
+    if next(counted) >= MOST_NODES or node in within:
+        raise _problem(node, f"its aliases make more than {MOST_NODES} values")
+    if node.tag not in _READ:
+        raise _problem(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
+    within = (*within, node)
+    if isinstance(node, SequenceNode):
+        node.value = [_with_texts(each, counted, within) for each in node.value]
+    elif isinstance(node, MappingNode):
+        fields = []
+        for key, held in node.value:
+            if not isinstance(key, ScalarNode):
+                raise _problem(key, "a field's name is a text")
+            value = _with_texts(held, counted, within)
+            if key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS:
+                value = _as_text(value)
+            fields.append((key if key.tag == f"{_TAG}merge" else _as_text(key), value))
+        node.value = fields
+    return _as_text(node) if node.tag in _ALWAYS_TEXT else node
 
 
 def _as_text(node: Node) -> ScalarNode:

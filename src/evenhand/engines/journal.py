@@ -49,20 +49,23 @@ APPLICATION_ID: Final = 0x65766E68  # "evnh": marks our files among other SQLite
 SCHEMA_VERSION: Final = 6
 BUSY_SECONDS: Final = 30.0
 
-SCHEMA: Final = (
-    "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
-    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)""",
-    """CREATE TABLE owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
-    beat REAL NOT NULL)""",
-    "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
-    """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
-    engine INTEGER NOT NULL REFERENCES engine (id))""",
-    "CREATE TABLE batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, request TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX batched_in ON batched (batch)",
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
+SCHEMA: Final = f"""
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
+    CREATE TABLE IF NOT EXISTS reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
+        request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
+        beat REAL NOT NULL);
+    CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+        engine INTEGER NOT NULL REFERENCES engine (id));
+    CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, request TEXT NOT NULL)
+        WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS batched_in ON batched (batch);
+    PRAGMA application_id = {APPLICATION_ID};
+    PRAGMA user_version = {SCHEMA_VERSION};
+    COMMIT;
+"""
 ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
 CHECKPOINT_PAGES: Final = 4000
 """A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
@@ -86,18 +89,22 @@ def connect(path: Path) -> sqlite3.Connection:
         JournalError: If it cannot be opened, is not a journal, or was written by another version.
     """
     _make_private(path)
-    connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=16
         )
-        _prepare(connection, path)
-    except BaseException as error:
-        if connection is not None:
+        try:
+            _use_write_ahead_log(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                connection.executescript(SCHEMA)
+            check_format(path, connection)
+        except BaseException:
             connection.close()
-        if isinstance(error, sqlite3.Error):
-            raise failure(path, error) from error
-        raise
+            raise
+    except sqlite3.Error as error:
+        raise failure(path, error) from error
     return connection
 
 
@@ -131,22 +138,6 @@ def _make_private(path: Path) -> None:
         ) from error
     with suppress(OSError):  # what is wrong with the place, SQLite says
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    _use_write_ahead_log(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            for statement in SCHEMA:
-                connection.execute(statement)
-        check_format(path, connection)
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def check_format(path: Path, connection: sqlite3.Connection) -> None:

@@ -31,15 +31,13 @@ from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
 from evenhand.engines.journal import SELECT_REPLY, Journal, export_lines, import_lines, reply_of, this_host
 from evenhand.engines.names import as_list, engine_of, with_model
-from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError, Terminated
+from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError
 from evenhand.files import is_opened
 from evenhand.interrupts import heeding_termination
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel, opened_journal
-from evenhand.judging.progress import tell
-from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
-from evenhand.streams import RUN_FILE, FunctionCall, Stream, held_alone, judge_stream
+from evenhand.streams import FunctionCall, Stream, judge_stream
 from evenhand.votes import Completion
 
 BLOCKS_AT_ONCE: Final = 2
@@ -126,23 +124,26 @@ def judge_on_ray(
         raise InvalidInputError(
             f"the data are {opened[0] if opened else data!r}, which other processes cannot read; name a file"
         )
-    if job.options.dry_run:
-        return judge_stream(job, _batches(data, job.options.split), limit=limit)
-    with _cluster(address, progress=job.options.progress) as ray:
-        stream = Stream.of(job, _batches(data, job.options.split), limit)
-        with opened_journal(stream.judges, job.options) as replies:
-            journal = None if replies is None else replies.path.absolute()
-        order = _Order(job, data, limit, stream.folder, journal, this_host(), record)
-        with held_alone(stream.folder), heeding_termination():
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # or a reader would start a cluster of its own
+    try:
+        import ray.data  # noqa: PLC0415 - the extra
+    except ImportError as error:
+        raise MissingDependencyError("Ray is not installed: pip install 'evenhand[ray]'") from error
+
+    def judge_blocks(stream: Stream, _: int, record: Mapping[str, Any] | None) -> None:
+        with _cluster(ray, address, progress=job.options.progress), heeding_termination():
+            with opened_journal(stream.judges, job.options) as replies:
+                journal = None if replies is None else replies.path.absolute()
+            order = _Order(job, data, limit, stream.folder, journal, this_host(), record)
             order.merge()  # the journals of a run that was killed
-            if record is not None:
-                write_run(stream.folder / RUN_FILE, record)
             try:
                 _judge_blocks(ray, order, workers)
             finally:
                 order.merge()
             shutil.rmtree(order.journals, ignore_errors=True)
-        return stream.result(record)
+
+    return judge_stream(job, _batches(data, job.options.split), limit=limit, record=record, judge_blocks=judge_blocks)
 
 
 @dataclass(frozen=True)
@@ -263,14 +264,8 @@ def _batches(data: Any, split: str | None) -> Iterator[RowBatch]:  # noqa: ANN40
 
 
 @contextmanager
-def _cluster(address: str | None, *, progress: bool) -> Iterator[Any]:
-    """Import Ray, and connect to a cluster: the one of this process, or that is named, or one on this machine."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # or a reader would start a cluster of its own
-    try:
-        import ray.data  # noqa: PLC0415 - the extra
-    except ImportError as error:
-        raise MissingDependencyError("Ray is not installed: pip install 'evenhand[ray]'") from error
+def _cluster(ray: Any, address: str | None, *, progress: bool) -> Iterator[None]:  # noqa: ANN401 - a module
+    """Connect to a cluster: the one of this process, or that is named, or one on this machine."""
     own = not ray.is_initialized()
     if own:
         passed = {name: value for name, value in os.environ.items() if name.startswith(("EVENHAND_", "UNITXT_"))}
@@ -284,7 +279,7 @@ def _cluster(address: str | None, *, progress: bool) -> Iterator[Any]:
     context.target_max_block_size = 1  # a block of rows is one row of Ray's, which is handed on at once
     try:
         with ray.data.DataContext.current(context):
-            yield ray
+            yield
     finally:
         if own:
             ray.shutdown()
@@ -321,9 +316,6 @@ def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa
             for found in batch.to_pylist():
                 if found["kind"]:
                     raise _error_of(found["kind"], found["error"], order.folder)
-    except (KeyboardInterrupt, Terminated):
-        tell("interrupted: run the same again, and only the rest is asked for")
-        raise
     except ray.exceptions.RayError as error:
         raise _error_of("", str(error).strip().rpartition("\n")[2], order.folder) from None
 

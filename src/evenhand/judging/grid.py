@@ -362,20 +362,16 @@ def swiss_pairs(
     for instance in range(instances):
         shuffled = [int(system) for system in generator.permutation(len(systems))]
         ranked = sorted(shuffled, key=lambda system: -standing[system])
-        drawn.append(_neighbours(ranked, met[instance]))
+        pairs = []
+        while ranked:
+            best = ranked.pop(0)
+            meetings = {other: (min(best, other), max(best, other)) for other in ranked}
+            opponent = next((other for other in ranked if meetings[other] not in met[instance]), None)
+            if opponent is not None:
+                ranked.remove(opponent)
+                pairs.append(meetings[opponent])
+        drawn.append(tuple(sorted(pairs)))
     return drawn
-
-
-def _neighbours(ranked: Sequence[int], met: AbstractSet[Pair]) -> tuple[Pair, ...]:
-    free = list(ranked)
-    pairs = []
-    while free:
-        best = free.pop(0)
-        opponent = next((other for other in free if (min(best, other), max(best, other)) not in met), None)
-        if opponent is not None:
-            free.remove(opponent)
-            pairs.append((min(best, opponent), max(best, opponent)))
-    return tuple(sorted(pairs))
 
 
 def _dealt(number: int, count: int, instances: int, seed: int) -> list[tuple[Pair, ...]]:

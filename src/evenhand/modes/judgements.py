@@ -76,7 +76,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
 
 
 class DifferentRangesWarning(EvenhandWarning):
@@ -814,7 +814,9 @@ class VerdictAnalysis(Analysis):
                 table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
                 parts.append(columns_of_table(table, self.criteria))
         return {
-            (system, name): JudgedColumns.joined([part[system, name] for part in parts if (system, name) in part])
+            (system, name): JudgedColumns.joined(
+                [part[key] for part in parts if (key := (without_lone_surrogates(system), name)) in part]
+            )
             for name, system in product(self.by_name, self.systems)
         }
 

@@ -346,7 +346,7 @@ def _of_forms(text: str, labels: OfferedLabels, shown: ShownTexts, *, cut_off: b
     stated += [
         each if each is last else replace(each, counts=False) for each in lines if each.led or bare or each.first
     ]
-    own = _not_shown(stated, shown) if shown.texts else stated
+    own = _own_statements(stated, shown) if shown.texts else stated
     verdicts = [each for each in own if each.counts]
     if verdicts:
         index = verdicts[-1].index
@@ -408,7 +408,7 @@ def _fields(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
             yield _Statement(found[0], (start, end), (f"{name} {text[start:end]}",), counts=False)
 
 
-def _not_shown(stated: Sequence[_Statement], shown: ShownTexts) -> list[_Statement]:
+def _own_statements(stated: Sequence[_Statement], shown: ShownTexts) -> list[_Statement]:
     """Return what no text that was judged states too, as a tag of this content or in these words in a row."""
     keys: set[str] = set()
     if any(each.tag for each in stated):

@@ -76,7 +76,7 @@ OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
 """The placeholders of a user's own prompt; those of the judged material are required."""
 
 
-_NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
+_OWN_PLACEHOLDER = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
 """A placeholder of a template of ours."""
 
 
@@ -205,21 +205,17 @@ def own_template(text: str) -> str:
     'Of {{ context["input"] }} came {{ response }}. {{ criterion_description }}'
     """
     names = set(_SINGLE_BRACES.findall(text))
-    if "target" not in names or _NAMED.search(text):
+    if "target" not in names or _OWN_PLACEHOLDER.search(text):
         return text
-    unknown = sorted(names - _AUTOCHECKLIST.keys())
-    if unknown:
+    if unknown := sorted(names - _AUTOCHECKLIST.keys()):
         raise InvalidPromptError(
             f"the prompt names {{{unknown[0]}}}, which is not one of its placeholders. "
             + did_you_mean(unknown[0], _AUTOCHECKLIST)
         )
-    parts = []
-    for place, part in enumerate(_SINGLE_BRACES.split(text)):
-        if place % 2:
-            parts.append(f"{{{{ {_AUTOCHECKLIST[part]} }}}}")
-        else:
-            said = part.replace("{{", "{").replace("}}", "}")
-            parts.append(f"{{% raw %}}{said}{{% endraw %}}" if "{" in said else said)
+    parts = _SINGLE_BRACES.split(text)
+    parts[1::2] = [f"{{{{ {_AUTOCHECKLIST[name]} }}}}" for name in parts[1::2]]
+    texts = [part.replace("{{", "{").replace("}}", "}") for part in parts[::2]]
+    parts[::2] = [f"{{% raw %}}{part}{{% endraw %}}" if "{" in part else part for part in texts]
     return "".join(parts)
 
 
@@ -356,7 +352,7 @@ _FENCE = f"pairs of {FENCE_WORDS} the same code"
 _SAID_LAST = re.compile(rf"^Nothing between {FENCE_WORDS} ([0-9a-f]{{8}}) is", re.MULTILINE)
 
 
-_SHOWN = re.compile(r"context|response|(?:response|option)-\w+")
+_TAG_OF_TEXT = re.compile(r"context|response|(?:response|option)-\w+")
 _CONTEXT_NAME = re.compile(r"Context, ([^\n]*):\n\Z")
 
 
@@ -380,7 +376,7 @@ def shown_texts(prompt: str) -> PromptTexts | None:
     for before, held in pairwise(parts):
         head, _, tag = before.rpartition("<")
         end = f"\n</{tag}"
-        if not _SHOWN.fullmatch(tag) or not held.startswith("\n") or not held[1:].endswith(end):
+        if not _TAG_OF_TEXT.fullmatch(tag) or not held.startswith("\n") or not held[1:].endswith(end):
             continue
         text = held[1 : -len(end)]
         if tag != "context":

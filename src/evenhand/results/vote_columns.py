@@ -50,6 +50,7 @@ from evenhand.votes import (
     Usage,
     Verdict,
     Vote,
+    without_lone_surrogates,
 )
 
 FloatArray = NDArray[np.float64]
@@ -291,6 +292,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
         else:
             rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
             held = [row.get(name.removeprefix(PREFIX)) for row in rows]
+            held = [without_lone_surrogates(each) if isinstance(each, str) else each for each in held]
             column = pyarrow.array(held, type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)

@@ -160,16 +160,6 @@ class Contests:
         return Contests(self.systems, first, second, self.score[rows], cluster, prompt, self.weight[rows])
 
     @property
-    def by_prompt(self) -> Contests:
-        """The same contests with one cluster per prompt."""
-        return replace(self, cluster=self.prompt)
-
-    def prompt_level(self, level: Level) -> IntervalLevel:
-        """Return the level of intervals over the rows of ``by_prompt``, with the clusters of the prompts."""
-        _, first = np.unique(self.prompt, return_index=True)
-        return IntervalLevel.of(level).over(self.cluster[first].tolist())
-
-    @property
     def wins(self) -> FloatArray:
         """Shape (k, k): the score that row system took from column system over the scored contests, without weights."""
         won, known = np.zeros((len(self.systems), len(self.systems))), self.scored

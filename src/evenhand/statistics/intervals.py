@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Annotated, Final, Self
 
 import numpy as np
@@ -241,18 +242,10 @@ class IntervalLevel:
         return replace(self, clusters=clusters if together else None)
 
     def only(self, rows: ArrayLike) -> Self:
-        """Return the level for some of the rows.
-
-        Args:
-            rows: (n_rows,) booleans, or the indices of rows, which may repeat.
-        """
+        """Return the level for some of the rows: those for which ``rows``, (n_rows,), is true."""
         if self.clusters is None:
             return self
-        chosen = np.asarray(rows)
-        if chosen.dtype == np.bool_:
-            self.labels(len(chosen))
-            chosen = np.flatnonzero(chosen)
-        return replace(self, clusters=[self.clusters[row] for row in chosen.tolist()])
+        return replace(self, clusters=list(compress(self.clusters, np.asarray(rows).tolist())))
 
 
 Level = float | IntervalLevel

@@ -533,8 +533,9 @@ def _mean_ranks_of(contests: Contests, model: StrengthModel | None, level: Level
     mean rank is the one that strengths expect, ``1 + (k - 1)(1 - p)``, with p the win rate against all k - 1 others by
     the model: 1 and the mean number of systems that win on a prompt.
     """
-    held = contests.by_prompt.meetings
-    within = mean_ranks(*held.by_system, balanced=held.balanced, level=contests.prompt_level(level))
+    held = replace(contests, cluster=contests.prompt).meetings
+    over = IntervalLevel.of(level).over(contests.cluster[np.unique(contests.prompt, return_index=True)[1]].tolist())
+    within = mean_ranks(*held.by_system, balanced=held.balanced, level=over)
     if any(within) or model is None:
         return dict(enumerate(within))
     expected = zip(model.placed, model.field_win_rates, strict=True)
