@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import math
 import random
 import re
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
-from pydantic import BeforeValidator, ConfigDict, ValidationInfo, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from evenhand.engines.base import HOSTED, Engine, Request
 from evenhand.engines.budget import believed_tokens, message_bytes
@@ -71,6 +70,10 @@ def _variable(name: object, info: ValidationInfo) -> object:
 
 VariableName = Annotated[str | None, BeforeValidator(_variable)]
 """The name of an environment variable, which holds a key."""
+Texts = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
+]
 
 
 class RemoteEngine(Engine):
@@ -89,8 +92,10 @@ class RemoteEngine(Engine):
     max_tokens: int | None = option(None, "Of one reply; None is the server's default.", ge=1)
     top_p: float | None = option(None, "None is the server's default.", ge=0, le=1)
     seed: int | None = option(None, "Sent with the sample index added to it, so that repeated draws differ.")
-    stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.")
-    extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
+    stop: Texts = option((), "Texts that end a reply, or one of them.")
+    extra: Mapping[str, JsonValue] = option(
+        {}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.'
+    )
     structured_output: Literal["auto"] | bool = option(
         "auto", "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it."
     )
@@ -132,36 +137,18 @@ class RemoteEngine(Engine):
                 )
         super().__init__(**given)
 
-    @field_validator("stop", mode="before")
+    @field_validator("extra")
     @classmethod
-    def _read_stop(cls, stop: object) -> object:
-        texts = (stop,) if isinstance(stop, str) else stop or ()
-        if isinstance(texts, Sequence) and not all(texts):
-            raise ValueError("an empty text ends every reply")
-        return texts
-
-    @field_validator("extra", mode="before")
-    @classmethod
-    def _check_extra(cls, extra: object) -> Mapping[str, Any]:
-        """Return further request parameters if they are plain JSON, and neither set elsewhere nor secret.
-
-        Values are not shown in a message, in case one is a key.
-        """
-        extra = {} if extra is None else extra
-        if not isinstance(extra, Mapping):
-            raise InvalidInputError(f"extra is a {type(extra).__name__}; give a mapping of request parameters")
+    def _check_extra(cls, extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        """Return further request parameters if they are neither set elsewhere nor secret."""
         for name in extra:
             reason = None
             if name in RESERVED_PARAMETERS:
                 reason = "it has a field of its own, or is set for each request"
-            elif name not in HARMLESS_PARAMETERS and any(word in str(name).casefold() for word in SECRET_PARAMETERS):
+            elif name not in HARMLESS_PARAMETERS and any(word in name.casefold() for word in SECRET_PARAMETERS):
                 reason = "keys and headers are read from environment variables (see api_key_env)"
             if reason is not None:
                 raise InvalidInputError(f"extra may not hold {name!r}: {reason}")
-        try:
-            json.dumps(dict(extra), allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"extra must be plain JSON: {error}") from error
         return extra
 
     @property

@@ -22,6 +22,7 @@ import numpy as np
 
 from evenhand.aggregation.verdict import check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion, fold_label
+from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
@@ -633,6 +634,14 @@ class GradeMode(ChoiceMode[Runs]):
             fields = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
             fields |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
             yield {**fields, "candidates": list(about.names), "missing": list(about.missing)}, votes
+
+    def judged_cells(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
+    ) -> list[Cell]:
+        """Judge subjects, and return the cells without the unrelated option, followed by those with it."""
+        found = zip(subjects, self.judge(subjects, judges), places, strict=True)
+        runs = zip(*(self.cells(*each) for each in found), strict=True)
+        return [Cell(about, tuple(votes)) for run in runs for about, votes in run]
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> GradeMeasures:
         """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
