@@ -215,7 +215,7 @@ def test_a_dry_run_makes_no_call_and_counts_those_of_the_run(verb, rows, capsys)
     with JudgeServer(reply=lambda _: "Yes") as server:
         assert main([verb, rows, *judged, "--engine", served(server), *BOTH, *context, "--dry-run"]) == 0
         assert server.seen == 0
-    assert re.search(r"calls: [1-9]\d* \(and 0 answered by the journal\)", capsys.readouterr().out)
+    assert re.search(r"calls: [1-9]\d*\ncached: 0\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("spelling", ["same", "relative", "symlink", "hard link", "criterion", "journal", "folder"])

@@ -244,7 +244,10 @@ def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp
         run.wait_until(lambda: len(parts_of(folder)) >= 2)
         run.send(signal.SIGTERM)
         assert run.wait() == 128 + signal.SIGTERM
-        assert f"holds {len(parts_of(folder))} parts: run the same again, and only the rest is asked for" in run.told
+        assert (
+            f"'{folder}' holds {len(parts_of(folder))} parts: run the same again, and only the rest is asked for"
+            in run.told
+        )
         assert len(parts_of(folder)) < 6
         assert start("again.txt").wait() == 0
         asked = asked_of(server)

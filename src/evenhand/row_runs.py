@@ -5,14 +5,13 @@ Each function of :mod:`evenhand.functions` that asks judges has one function her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
-from evenhand.aggregation.checklist_score import Answer
-from evenhand.aggregation.rubric_score import LengthPenalty
+from evenhand.aggregation.scores import Answer, LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_option
 from evenhand.data.fields import (
     LabelReader,
@@ -31,7 +30,6 @@ from evenhand.data.fields import (
 from evenhand.data.plain import context_mapping
 from evenhand.data.responses import Layout, Prompt, read_responses
 from evenhand.data.rows import Row, read_rows, row_ids
-from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import Flow
@@ -43,7 +41,6 @@ from evenhand.modes.any_mode import ANALYSES, find_mode
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.choices import (
     CHOICE_PROMPTS,
-    GradeAnalysis,
     GradeMode,
     choice_prompt,
     warn_of_equal_candidates,
@@ -200,16 +197,16 @@ class ResponseRows:
 
 
 def run(
-    mode: Mode[Any],
+    modes: Sequence[Mode[Any]],
     subjects: Sequence[Subject],
     data: ResponseRows,
     options: RunArguments,
     parameters: Mapping[str, Any],
 ) -> Results | RunEstimate:
-    """Judge subjects by a mode, or estimate what that takes.
+    """Judge subjects by a mode, or by several for one result, or estimate what that takes.
 
     Args:
-        mode: The way of judging.
+        modes: The ways of judging, one after the other in one budget.
         subjects: The judged subjects.
         data: The rows that they are of.
         options: The judges, and whether it is only estimated.
@@ -226,11 +223,15 @@ def run(
         for criterion in each.criteria if isinstance(each, Rubric) else [each]:
             warn_of_left_out_context(criterion, data.context_fields)
     if options.dry_run:
-        return mode.estimate(subjects, judges)
-    parameters = {**mode.made_by(judges, subjects), **data.parameters(), **parameters}
-    cells = mode.judged_cells(subjects, judges, [places[id(about.judged)] for about in subjects])
-    header = {**mode.judged_by(judged, data.systems), "parameters": parameters}
-    return Results.of_cells(ANALYSES[mode.saved_as], header, cells)
+        return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
+    first, cells = modes[0], list[Cell]()
+    parameters = {**first.made_by(judges, subjects, modes[1:]), **data.parameters(), **parameters}
+    for mode in modes:
+        left = limits_after(mode.options, (vote for cell in cells for vote in cell.votes))
+        asked = replace(mode, options=left) if cells else mode
+        cells += asked.judged_cells(subjects, judges, [places[id(about.judged)] for about in subjects])
+    header = {**first.judged_by(judged, data.systems), "parameters": parameters}
+    return Results.of_cells(ANALYSES[first.saved_as], header, cells)
 
 
 RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
@@ -295,7 +296,7 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
         ]
     mode.check_rules(judged)
     parameters |= mode.run_parameters() if own is None else mode.parameters()
-    return run(mode, subjects, responses, options, parameters)
+    return run([mode], subjects, responses, options, parameters)
 
 
 def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> Assessment:
@@ -447,7 +448,7 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
         "guidelines": options.guidelines,
         **mode.parameters(),
     }
-    return run(mode, subjects, responses, options, parameters)
+    return run([mode], subjects, responses, options, parameters)
 
 
 def _gold_answers(
@@ -537,7 +538,7 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
-    return run(mode, subjects, responses, options, parameters)
+    return run([mode], subjects, responses, options, parameters)
 
 
 def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
@@ -607,46 +608,23 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
             "one reply: leave them out"
         )
     names = _choice_prompts(options.prompts)
-    modes = [GradeMode(_with_prompt(options, name)) for name in names]
+    prompts = [choice_prompt(name, options.flow) for name in names]
+    modes = [GradeMode(options.model_copy(update={"prompt": prompt})) for prompt in prompts]
     criterion = load_comparison(_only_criterion(options.criteria, "Grade Score", "grade_scores"))
     named = options.response_fields
     columns = named if isinstance(named, str) else check_names(named or (), "response_fields", 2)
     texts = [_candidates_of(row, place, columns) for place, row in enumerate(rows)]
     responses = ResponseRows.of(rows, options, texts=texts, apart=map(str, as_list(columns)))
     subjects = tuple(responses.subject(place, own, criterion) for place, own in enumerate(texts))
-    warn_of_left_out_context(criterion, responses.context_fields)
     warn_of_equal_candidates(subjects)
-    judges = judges_of(options.engine, options.model, batch=options.batch)
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
-    if options.dry_run:
-        return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
-    graded = list(_graded_cells(subjects, judges, options, names))
     parameters = {
-        **modes[0].made_by(judges, subjects, modes[1:]),
-        **responses.parameters(),
         "prompts": list(names),
         "response_fields": columns if isinstance(columns, str) else list(columns),
         "unrelated_option": options.unrelated_option,
         **parameters_of(options, modes[0].rules, Flow.of(options)),
     }
-    header = {"criterion": criterion.model_dump(mode="json"), "parameters": parameters}
-    return Results.of_cells(GradeAnalysis, header, graded)
-
-
-def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArguments:
-    return options.model_copy(update={"prompt": choice_prompt(name, options.flow)})
-
-
-def _graded_cells(
-    subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: GradeScoresArguments, prompts: Sequence[str]
-) -> Iterator[Cell]:
-    """Yield the cells of each prompt, without and with the unrelated option, one prompt after the other in a budget."""
-    for prompt in prompts:
-        mode = GradeMode(_with_prompt(options, prompt))
-        results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
-        options = limits_after(options, (vote for _, runs in results for votes in runs for vote in votes))
-        for run in zip(*(mode.cells(about, runs, 0) for about, runs in results), strict=True):
-            yield from (Cell(about, tuple(votes)) for about, votes in run)
+    return run(modes, subjects, responses, options, parameters)
 
 
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
@@ -690,4 +668,4 @@ def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstim
     systems = [responses.systems] if kind.compares else [(system,) for system in responses.systems]
     subjects = [responses.subject(row, named, criterion) for named, row in product(systems, range(len(rows)))]
     parameters = {"guidelines": options.guidelines, **way.parameters()}
-    return run(way, subjects, responses, options, parameters)
+    return run([way], subjects, responses, options, parameters)

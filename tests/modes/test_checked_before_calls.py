@@ -91,7 +91,12 @@ def reliability(rows, engine, **options):
         (winrates, SAME, {"design": "baseline:c"}, "names a system that the predictions do not"),
         (winrates, SAME, {"level": 0.4}, "level is 0.4"),
         (winrates, SAME, {"systems": ["a", "b"]}, "do not say where the responses of two systems are"),
-        (winrates, SAME, {"systems_field": "a", "response_fields": None}, "do not say where the responses of two systems are"),
+        (
+            winrates,
+            SAME,
+            {"systems_field": "a", "response_fields": None},
+            "do not say where the responses of two systems are",
+        ),
         (winrates, SAME, {"criteria": [BETTER, BETTER]}, "about one criterion"),
         (winrates, SAME, {"scale": "graded"}, "'better' brings its own options"),
         (winrates, SAME, {"reduction": "weighted_win_rate"}, "set scale='graded' too"),

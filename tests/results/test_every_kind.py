@@ -141,7 +141,7 @@ def test_its_verdicts_are_shown_with_their_votes(kind):
     views = list(whole.verdict_views())
     assert [len(view.votes) for view in views] == [len(cell.votes) for cell in whole.cells()]
     assert len({view.name for view in views}) == len(views)
-    assert len(whole.row(views[0].row)) == sum(view.row == views[0].row for view in views)
+    assert len(whole.row(views[0].row).views) == sum(view.row == views[0].row for view in views)
 
 
 def test_it_counts_its_unscored_votes_and_verdicts(kind):

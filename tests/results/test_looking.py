@@ -50,7 +50,7 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
     shown = row.to_terminal(width=100)
     assert "How many <b>legs</b>?" in shown
     assert "Eight \\x1b[2J legs" in shown  # shown and not obeyed
-    for view in row:
+    for view in row.views:
         for each in view.votes:
             assert f"{each.vote.judge_id}, draw {each.vote.sample + 1}" in shown
             if each.read_at:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
@@ -16,9 +17,6 @@ from evenhand.files import check_ending, check_out
 from evenhand.numbers import format_cost
 from evenhand.options import Limits, RunOptions, option
 from evenhand.run_files import Job, schema, template
-
-if TYPE_CHECKING:
-    from evenhand.judging.estimate import RunEstimate
 
 Data = Annotated[
     str | None,
@@ -44,7 +42,9 @@ def verb_of(model: type[Job]) -> Callable[..., int]:
             job = job.model_copy(update={"progress": False})
         result = run_jobs.result_of(job)
         if getattr(job, "dry_run", False):
-            return _print_estimate(result)
+            estimate = {**asdict(result), "cost": format_cost(result.cost)}
+            say(*(f"{name.replace('_', ' ')}: {value}" for name, value in estimate.items() if value is not None))
+            return 0
         try:
             written = run_jobs.write_result(result, job)
         except BaseException:
@@ -57,20 +57,6 @@ def verb_of(model: type[Job]) -> Callable[..., int]:
     verb.__annotations__["options"] = flags_of(model)
     verb.__name__, verb.__doc__ = model.verb(), model.__doc__
     return verb
-
-
-def _print_estimate(estimate: RunEstimate) -> int:
-    """Print what ``--dry-run`` found."""
-    cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
-    requests = "unknown" if estimate.requests is None else f"{estimate.requests} at most, with re-asks and retries"
-    say(
-        f"votes: {estimate.votes}",
-        f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted",
-        f"requests: {requests}",
-        f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out",
-        f"cost: {cost}",
-    )
-    return 0
 
 
 def run(

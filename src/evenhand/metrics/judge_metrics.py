@@ -330,7 +330,7 @@ class DirectJudge(AssessingJudge):
 class RubricJudge(AssessingJudge):
     """A judge chooses an option of every criterion of a rubric, and their weighted values make the score.
 
-    The score of an instance is :func:`~evenhand.aggregation.rubric_score.rubric_score` of the options chosen (with
+    The score of an instance is :func:`~evenhand.aggregation.scores.rubric_score` of the options chosen (with
     ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
     is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
     score would be at its worst and at its best option. The score of a criterion is the number that its votes were
@@ -358,7 +358,7 @@ class RubricJudge(AssessingJudge):
         na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
             ``partial`` or ``fail``.
         na_partial: What ``partial`` counts, instead of what the rubric says.
-        length_penalty: Fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty`: what a response that is too
+        length_penalty: Fields of :class:`~evenhand.aggregation.scores.LengthPenalty`: what a response that is too
             long loses.
     """
 

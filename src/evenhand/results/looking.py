@@ -256,9 +256,6 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
     of some of the rows there is :meth:`~evenhand.results.results.Results.filter`. What it holds is made when it is
     asked for: ``results.verdict_list().head(5)`` makes five, however many there are.
 
-    ``found[0]`` is a :class:`~evenhand.results.looking.VerdictView`, ``found["3/alder/relevance"]`` one verdict as
-    it is printed, and ``found["p-17"]`` all verdicts on a row.
-
     Attributes:
         what: The selection, as its title says it.
         source: A function that gives the verdicts, each time anew.
@@ -289,19 +286,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
     def __getitem__(self, key: int) -> VerdictView: ...
     @overload
     def __getitem__(self, key: slice) -> VerdictList: ...
-    @overload
-    def __getitem__(self, key: str) -> RowView: ...
-
-    def __getitem__(self, key: int | slice | str) -> VerdictView | VerdictList | RowView:
-        if isinstance(key, int):
-            return self.views[key]
-        if isinstance(key, slice):
-            return VerdictList(self.what, lambda: self.views[key])
-        named = [view for view in self if view.name == key] or [view for view in self if view.row == key]
-        if not named:
-            known = dict.fromkeys(name for view in self for name in (view.name, view.row))
-            raise InvalidInputError(f"there is no verdict and no row {key!r}. {did_you_mean(key, known)}")
-        return RowView(named[0].row, tuple(named))
+    def __getitem__(self, key: int | slice) -> VerdictView | VerdictList:
+        return self.views[key] if isinstance(key, int) else VerdictList(self.what, lambda: self.views[key])
 
     def filter(self, keep: Callable[[VerdictView], bool]) -> VerdictList:
         """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
@@ -411,12 +397,6 @@ class RowView:
 
     row: str
     views: tuple[VerdictView, ...]
-
-    def __len__(self) -> int:
-        return len(self.views)
-
-    def __iter__(self) -> Iterator[VerdictView]:
-        return iter(self.views)
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return lines of at most ``width`` cells; by default the width of the terminal."""

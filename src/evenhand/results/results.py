@@ -748,7 +748,43 @@ class Results(PrintedTables):
         """
         if not isinstance(other, Results):
             raise InvalidInputError(f"other is {other!r}; give another result, or evenhand.open(path)")
-        return _compare(self, other)
+        if other.analyse is not self.analyse or self.analyse.compared is None:
+            raise InvalidInputError(
+                f"results that hold {self.analysis.holds} cannot be compared with those that hold "
+                f"{other.analysis.holds}: give two of one kind, with scores of rows"
+            )
+        place, by = self.places_of(other), self.analyse.rows_by or self.analysis.names
+        clusters = {place[row]: cluster for row, cluster in other.clusters().items()} | self.clusters()
+
+        def level_over(rows: Iterable[int]) -> IntervalLevel:
+            return self.analysis.level_over([clusters.get(row) for row in rows])
+
+        def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+            return [{**row, "instance": place[row["instance"]]} for row in rows]
+
+        how: Any = {"level_over": level_over, "range_of": partial(_range_of, [self, other])}
+        found = compare_rows(list(self.records()), placed(other.records()), by, self.analyse.compared, **how)
+        items = list(self.analysis.items()), placed(other.analysis.items())
+        by_item = ("instance", "system", "item"), ("score", "selected")
+        before, after = _questions(self, {row: row for row in place.values()}), _questions(other, place)
+        changes = []
+        for name in [name for name in before if name in after]:
+            (first, width), (second, _) = before[name], after[name]
+            size = None if first.score is None or second.score is None else abs(second.score - first.score) / width
+            about = dict(zip(self.analysis.labelled_by, name[1:], strict=True))
+            if first.selected != second.selected:
+                changes.append(VerdictChange(self.analysis.row_name(name[0]), about, first, second, size))
+        notes, changed = _notes(self, other, place)
+        return RunComparison(
+            by=tuple(name for name in by if name != "instance"),
+            groups=found,
+            level=float(level_over(())),
+            notes=notes,
+            items=compare_rows(*items, *by_item, **how) if all(items) else {},
+            changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
+            n_questions=len(before.keys() & after.keys()),
+            changed=changed,
+        )
 
     def places_of(self, other: Results) -> dict[int, int]:
         """Return row of another result -> the row here that has its id, or else a number that no row here has.
@@ -858,49 +894,6 @@ class Results(PrintedTables):
             if run := header.get("run"):
                 found = replace(found, run_file=absolute(run, place if place.is_dir() else place.parent))
             return found
-
-
-def _compare(one: Results, other: Results) -> RunComparison:
-    if other.analyse is not one.analyse or one.analyse.compared is None:
-        raise InvalidInputError(
-            f"results that hold {one.analysis.holds} cannot be compared with those that hold {other.analysis.holds}: "
-            "give two of one kind, with scores of rows"
-        )
-    place, by = one.places_of(other), one.analyse.rows_by or one.analysis.names
-    clusters = {place[row]: cluster for row, cluster in other.clusters().items()} | one.clusters()
-
-    def level_over(rows: Iterable[int]) -> IntervalLevel:
-        return one.analysis.level_over([clusters.get(row) for row in rows])
-
-    def range_of(group: Mapping[str, str]) -> tuple[float, float]:
-        return _range_of([one, other], group)
-
-    def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [{**row, "instance": place[row["instance"]]} for row in rows]
-
-    how: Any = {"level_over": level_over, "range_of": range_of}
-    found = compare_rows(list(one.records()), placed(other.records()), by, one.analyse.compared, **how)
-    items = list(one.analysis.items()), placed(other.analysis.items())
-    by_item = ("instance", "system", "item"), ("score", "selected")
-    before, after = _questions(one, {row: row for row in place.values()}), _questions(other, place)
-    changes = []
-    for name in [name for name in before if name in after]:
-        (first, width), (second, _) = before[name], after[name]
-        size = None if first.score is None or second.score is None else abs(second.score - first.score) / width
-        about = dict(zip(one.analysis.labelled_by, name[1:], strict=True))
-        if first.selected != second.selected:
-            changes.append(VerdictChange(one.analysis.row_name(name[0]), about, first, second, size))
-    notes, changed = _notes(one, other, place)
-    return RunComparison(
-        by=tuple(name for name in by if name != "instance"),
-        groups=found,
-        level=float(level_over(())),
-        notes=notes,
-        items=compare_rows(*items, *by_item, **how) if all(items) else {},
-        changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
-        n_questions=len(before.keys() & after.keys()),
-        changed=changed,
-    )
 
 
 def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[float, float]:
