@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
-from evenhand.aggregation.checklist_score import Answer
+from evenhand.aggregation.scores import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.fields import (

@@ -11,8 +11,7 @@ from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
-from evenhand.aggregation.checklist_score import Answer
-from evenhand.aggregation.rubric_score import LengthPenalty
+from evenhand.aggregation.scores import Answer, LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_option
 from evenhand.data.fields import (
     LabelReader,

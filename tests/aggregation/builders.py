@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.aggregation.checklist_score import DEFAULT_RULES, item_results, score_items
+from evenhand.aggregation.scores import DEFAULT_RULES, item_results, score_items
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation.checklist_score import item_results, met_answers
+from evenhand.aggregation.scores import item_results, met_answers
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.votes import Vote

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation.rubric_score import LengthPenalty, count_words
+from evenhand.aggregation.scores import LengthPenalty, count_words
 
 
 @pytest.mark.parametrize(

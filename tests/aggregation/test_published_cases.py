@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from evenhand.aggregation.checklist_score import (
+from evenhand.aggregation.scores import (
     CONFIDENT,
     ChecklistScore,
+    LengthPenalty,
     category_pass_rates,
     confidence_level,
+    rubric_score,
     score_answers,
 )
-from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
 from evenhand.aggregation.verdict import Levels, VoteRules, aggregate, expected_value
 from evenhand.criteria import Checklist, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError

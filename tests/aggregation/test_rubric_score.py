@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.rubric_score import rubric_score
+from evenhand.aggregation.scores import rubric_score
 from evenhand.criteria import Rubric, Section, yes_no_criterion
 from evenhand.votes import Verdict
 from tests.aggregation.builders import criterion_of

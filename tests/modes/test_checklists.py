@@ -6,7 +6,7 @@ import json
 import pytest
 
 from evenhand import checklist
-from evenhand.aggregation.checklist_score import met_answers
+from evenhand.aggregation.scores import met_answers
 from evenhand.numbers import Missing
 from tests.support.judges import ScriptedJudge
 from tests.support.shared import shared_path

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 import evenhand
-from evenhand.aggregation.rubric_score import rubric_range
+from evenhand.aggregation.scores import rubric_range
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.data.plain import as_plain
 from evenhand.engines.free_engines import SimulatedEngine

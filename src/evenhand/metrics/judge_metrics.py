@@ -69,6 +69,7 @@ from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOption
 from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
 from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
+from evenhand.statistics.consistency import PositionBias
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
@@ -330,7 +331,7 @@ class DirectJudge(AssessingJudge):
 class RubricJudge(AssessingJudge):
     """A judge chooses an option of every criterion of a rubric, and their weighted values make the score.
 
-    The score of an instance is :func:`~evenhand.aggregation.rubric_score.rubric_score` of the options chosen (with
+    The score of an instance is :func:`~evenhand.aggregation.scores.rubric_score` of the options chosen (with
     ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
     is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
     score would be at its worst and at its best option. The score of a criterion is the number that its votes were
@@ -358,7 +359,7 @@ class RubricJudge(AssessingJudge):
         na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
             ``partial`` or ``fail``.
         na_partial: What ``partial`` counts, instead of what the rubric says.
-        length_penalty: Fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty`: what a response that is too
+        length_penalty: Fields of :class:`~evenhand.aggregation.scores.LengthPenalty`: what a response that is too
             long loses.
     """
 
@@ -658,7 +659,9 @@ class PairwiseJudge(JudgeMetric):
         """Return the first system's winrate."""
         systems = tuple(judged[0].about.texts)
         suffixes = [*names_of(SystemSummary, UnscoredCounts), *_system_entries("", (), None, None)]
-        check_names("system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary)))
+        check_names(
+            "system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary, PositionBias))
+        )
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:

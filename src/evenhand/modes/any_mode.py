@@ -13,13 +13,13 @@ from importlib.metadata import entry_points
 from itertools import groupby
 from typing import Any, ClassVar, Final, TypeVar, Unpack
 
-from evenhand.aggregation.rubric_score import rubric_range
+from evenhand.aggregation.scores import rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.choices import BestOfMode, GradeAnalysis, GradeMode
 from evenhand.modes.judgements import DirectMode, JudgementAnalysis, RubricMode
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_name
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject, check_whole, subject_name
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
@@ -124,13 +124,7 @@ class ModeAnalysis(Analysis):
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Check that all questions about a subject are there."""
-        for (_, instance), own in groupby(abouts, subject_name):
-            asked = [about["question"] for about in own]
-            if asked not in ([None], list(range(len(asked)))):
-                raise InvalidInputError(
-                    f"of the questions about instance {instance} some are left out; keep all questions about "
-                    "a row, or none"
-                )
+        check_whole(abouts, "question", lambda own: [None] if own[0]["question"] is None else [*range(len(own))])
         return super().check(header, abouts)
 
     @cached_property

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Self, Unpack, get_args
 
 import numpy as np
 
-from evenhand.aggregation.checklist_score import (
+from evenhand.aggregation.scores import (
     UNGROUPED,
     Answer,
     ChecklistScore,
@@ -31,7 +31,7 @@ from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, subject_name, system_of
+from evenhand.modes.mode import Mode, Subject, VoteCells, check_whole, join_reasons, subject_name, system_of
 from evenhand.numbers import (
     Missing,
     UnscoredBounds,
@@ -638,15 +638,8 @@ class ChecklistAnalysis(Analysis):
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Check that the systems have the same rows, and each response all items of its checklist."""
-        for (_, instance), own in groupby(abouts, subject_name):
-            given = list(own)
-            checklist = header["checklists"][given[0]["checklist"]]
-            items, named = [item["name"] for item in checklist["items"]], [about["item"] for about in given]
-            if named != items:
-                raise InvalidInputError(
-                    f"of the items {items!r} of the checklist {checklist['name']!r} there are only {named!r} for "
-                    f"instance {instance}; keep all items of a response, or none"
-                )
+        items = [[item["name"] for item in each["items"]] for each in header["checklists"]]
+        check_whole(abouts, "item", lambda own: items[own[0]["checklist"]])
         return super().check(header, abouts)
 
     def read(self, cells: Iterable[Cell]) -> Iterator[CheckedResponse]:

@@ -21,7 +21,7 @@ import pyarrow
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evenhand.aggregation.rubric_score import LengthPenalty, RubricScore, rubric_range, rubric_score
+from evenhand.aggregation.scores import DEFAULT_RULES, LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
@@ -77,8 +77,6 @@ from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
-
-DEFAULT_RULES: Final = VoteRules()
 
 
 class DifferentRangesWarning(EvenhandWarning):
@@ -409,7 +407,7 @@ def rubric_result(
     *,
     length_penalty: float | None = None,
 ) -> RubricResult:
-    """Return the rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
+    """Return the rubric's score of one response; see :func:`~evenhand.aggregation.scores.rubric_score`.
 
     Args:
         verdicts: One per criterion, in the rubric's order.
@@ -597,7 +595,7 @@ def _clipped(measured: Clipped, *names: str) -> Clipped:
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
-    """Return the penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
+    """Return the penalty that the fields of :class:`~evenhand.aggregation.scores.LengthPenalty` describe.
 
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.

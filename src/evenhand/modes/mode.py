@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
@@ -20,6 +21,7 @@ from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.data.plain import as_plain
 from evenhand.engines.base import JudgeEngine
+from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate
 from evenhand.judging.run import ask, fingerprint, parameters_of
@@ -96,11 +98,6 @@ class Subject:
     def responses(self) -> tuple[str, ...]:
         """The texts, without those that are missing."""
         return tuple(text for text in self.texts.values() if text is not None)
-
-    def remembered(self) -> dict[str, Any]:
-        """Return what is saved of it, as plain values: the names, whether each has a response, and the facts."""
-        given = [text is not None for text in self.texts.values()]
-        return {"names": list(self.texts), "given": given, "facts": json.dumps(dict(self.facts))}
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """Return a question about it.
@@ -301,9 +298,17 @@ class Mode(ABC, Generic[Result]):
 
     def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the same from the votes on each of :meth:`questions`."""
-        fields = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
+        fields = {
+            "instance": about.instance,
+            "system": system_of(about),
+            "criterion": place,
+            "names": list(about.texts),
+            "given": [text is not None for text in about.texts.values()],
+            "facts": json.dumps(dict(about.facts)),
+            "cluster": about.cluster,
+        }
         for number, cast in enumerate(votes or ((),)):
-            yield {**fields, "cluster": about.cluster, "question": number if votes else None}, cast
+            yield {**fields, "question": number if votes else None}, cast
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
@@ -374,3 +379,26 @@ def system_of(about: Subject) -> str:
 def subject_name(about: Mapping[str, Any]) -> tuple[str, int]:
     """Return the system and the row of a subject, by which the cells about it, that follow each other, are grouped."""
     return about["system"], about["instance"]
+
+
+def check_whole(
+    abouts: Sequence[Mapping[str, Any]], name: str, wanted: Callable[[Sequence[Mapping[str, Any]]], Sequence[Any]]
+) -> None:
+    """Check that all questions about each subject are there.
+
+    Args:
+        abouts: The subject of each question.
+        name: The column that names a question.
+        wanted: Returns the names of all questions about the subject of some.
+
+    Raises:
+        InvalidInputError: If some are left out.
+    """
+    for (_, instance), grouped in groupby(abouts, subject_name):
+        own = list(grouped)
+        given, every = [about[name] for about in own], list(wanted(own))
+        if given != every:
+            raise InvalidInputError(
+                f"of the questions {every!r} about instance {instance} only {given!r} are left; keep all questions "
+                "about a row, or none"
+            )

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, write_as_it_ends
 from evenhand.labels.correct import correct
-from evenhand.labels.people import Labels, majority_labels, read_gold
+from evenhand.labels.people import majority_labels, read_gold
 from evenhand.numbers import (
     Missing,
     format_cost,
@@ -123,8 +123,9 @@ def report_page(
             runs.append((called[1], other))
             views.append(_views_in_place(found, other, data))
         if gold is not None:
-            labels = read_gold(found, gold)
-            views = [_with_labels(each, labels) for each in views]
+            labels = majority_labels(read_gold(found, gold))
+            given = {"/".join(map(str, name)): str(label) for name, label in labels.items() if label is not None}
+            views = [(replace(view, gold=given.get(view.name)) for view in own) for own in views]
         if gold is not None or design is not None:
             corrected = correct(found, gold, design=design).text_tables()
     elif further or any(each is not None for each in (other, data, gold, design)):
@@ -166,14 +167,6 @@ def _column_class(table: TextTable, column: int) -> Markup:
     """Return the class of a column that does not hold numbers."""
     cells = [row[column] for row in table.rows]
     return Markup("") if column and all(map(_NUMBER.match, cells)) else Markup(' class="words"')
-
-
-def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[VerdictView]:
-    """Add to each verdict the label that most people gave."""
-    given = {"/".join(map(str, name)): label for name, label in majority_labels(labels).items() if label is not None}
-    for view in views:
-        gold = str(given[view.name]) if view.name in given else None
-        yield replace(view, gold=gold)
 
 
 def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
@@ -270,7 +263,8 @@ def _merged(
     found: dict[str, dict[str, list[str]]] = {}
     for name, run in runs:
         for topic, sentence in told(run):
-            found.setdefault(topic, {}).setdefault(sentence, []).append(name or run.kind)
+            sentences = found.setdefault(topic, {})
+            sentences.setdefault(f"{sentence.removesuffix('.')}.", []).append(name or run.kind)
     return [
         (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in said.items()))
         for topic, said in found.items()

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import evenhand
-from evenhand.aggregation.checklist_score import score_answers
+from evenhand.aggregation.scores import score_answers
 from evenhand.criteria import ChecklistItem
 from evenhand.errors import InvalidCriterionError
 

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import evenhand
-from evenhand.aggregation.rubric_score import rubric_score
+from evenhand.aggregation.scores import rubric_score
 from evenhand.criteria import Option
 from evenhand.data.formats import format_of
 from evenhand.data.rows import read_rows

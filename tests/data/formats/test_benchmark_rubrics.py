@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import evenhand
-from evenhand.aggregation.rubric_score import rubric_score
+from evenhand.aggregation.scores import rubric_score
 from evenhand.data.formats import FORMATS
 from evenhand.votes import Verdict
 
