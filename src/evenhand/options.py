@@ -161,7 +161,7 @@ Design = Literal["random", "by_verdict", "probabilities"]
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names or "" in names or len(set(names)) < len(names):
+    if not names or not all(map(str.strip, names)) or len(set(names)) < len(names):
         raise ValueError("a list of at least one name, each once")
     return names
 

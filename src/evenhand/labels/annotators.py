@@ -13,9 +13,7 @@ from evenhand.numbers import (
     format_count,
     format_level,
     format_number,
-    format_p_value,
     format_percent,
-    format_share,
     measure,
 )
 from evenhand.results.measures import Column, measures_table
@@ -123,10 +121,10 @@ class StandInTest(PrintedTables):
             compared,
             (
                 Column("instances", "num_instances"),
-                Column(f"judge at least as near [{level}]", lambda own: format_share(own.advantage)),
-                Column("judge leads by", lambda own: format_number(own.lead, signed=True)),
-                Column("p", lambda own: format_p_value(own.p_value)),
-                Column("p (BY)", lambda own: format_p_value(own.adjusted_p_value)),
+                Column(f"judge at least as near [{level}]", "advantage"),
+                Column("judge leads by", "lead"),
+                Column("p", "p_value"),
+                Column("p (BY)", "adjusted_p_value"),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
             [FEW] if any(own.p_value is None for own in compared.values()) else [],

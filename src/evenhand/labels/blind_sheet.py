@@ -319,7 +319,11 @@ def to_label(
     drawn: dict[QuestionName, float] = {}
     scores = []
     for name, rows in _rows_by_score(results, whole).items():
-        units = [row for row in rows if row.questions and all(_has_texts(cells[each], texts) for each in row.questions)]
+        units = [
+            row
+            for row in rows
+            if row.questions and all(None not in texts.shown(cells[name].about).values() for name in row.questions)
+        ]
         if n > len(units):
             raise InvalidInputError(
                 f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
@@ -360,10 +364,6 @@ def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, lis
             key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
             found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), row)
     return {", ".join(filter(None, key)): list(rows.values()) for key, rows in found.items()}
-
-
-def _has_texts(cell: Cell, texts: JudgedTexts) -> bool:
-    return None not in texts.shown(cell.about).values()
 
 
 def _strata(rows: Sequence[Outcome]) -> list[str | None]:

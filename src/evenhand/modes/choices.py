@@ -27,7 +27,7 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptErr
 from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
-from evenhand.options import NEEDS_ALL_DRAWS, FlowName
+from evenhand.options import FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
@@ -56,12 +56,6 @@ CHOICE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The name of each of the four ways of asking -> the prompt."""
-
-CHOICE_POSITION_RULES: Final = ("average", "abstain", "first")
-"""The values of a disagreement between orders when the best of several is chosen, the default first."""
-
-CHOICE_PANEL_RULES: Final = ("mode", "weighted_mode", "unanimous")
-"""The rules by which a panel's choices become one, the default first."""
 
 
 def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
@@ -101,12 +95,19 @@ class ChoiceMode(Mode[Result]):
     The prompt may be named in short: see :data:`CHOICE_PROMPTS`.
     """
 
+    asks_for: ClassVar[str]
+    """The choice, for messages."""
+
+    accepts: ClassVar[Mapping[str, tuple[object, ...]]]
+    """Option of a run -> the values that fit the choice, the default first."""
+
     def __post_init__(self) -> None:
-        if self.options.scoring != "selected":
-            raise InvalidInputError(
-                f"scoring is {self.options.scoring!r}, but a choice among candidates has no values to average: leave "
-                "it out"
-            )
+        for name, accepted in {"scoring": ("selected",), "stop_early": (False,), **self.accepts}.items():
+            if (given := getattr(self.options, name)) not in accepted:
+                raise UnknownRuleError(
+                    f"{name} is {given!r}, which does not fit {self.asks_for}: leave it out. "
+                    f"{did_you_mean(given, filter(None, accepted))}"
+                )
         choice_prompt(self.options.prompt, self.options.flow)
 
     @cached_property
@@ -202,21 +203,13 @@ class BestOfMode(ChoiceMode[Selection]):
     compares: ClassVar = True
     run_defaults: ClassVar = MappingProxyType({"flow": "one_step"})
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        offered = {"aggregation": CHOICE_PANEL_RULES, "on_position_bias": CHOICE_POSITION_RULES}
-        for name, accepted in offered.items():
-            rule = getattr(self.options, name)
-            if rule is not None and rule not in accepted:
-                raise UnknownRuleError(
-                    f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
-                    f"{did_you_mean(str(rule), accepted)}"
-                )
-        if self.options.stop_early:
-            raise InvalidInputError(
-                "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
-                f"draws: {NEEDS_ALL_DRAWS}; leave it out"
-            )
+    asks_for: ClassVar = "a choice of the best candidate, of which each gets the share of all its draws"
+    accepts: ClassVar = MappingProxyType(
+        {
+            "aggregation": (None, "mode", "weighted_mode", "unanimous"),
+            "on_position_bias": (None, "average", "abstain", "first"),
+        }
+    )
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the one question; none if fewer than two candidates have a text."""
@@ -605,20 +598,10 @@ class GradeMode(ChoiceMode[Runs]):
 
     judges: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.options.orders != "cyclic":
-            raise InvalidInputError(
-                f"orders is {self.options.orders!r}, but a Grade Score is asked in all rotations, orders='cyclic': "
-                "leave it out. For a choice in other orders there is metrics.evenhand.best_of"
-            )
-        if self.options.stop_early:
-            raise InvalidInputError("stop_early would leave rotations out, and a Grade Score needs all: leave it out")
-        if (self.options.aggregation, self.options.on_position_bias, self.options.judge_weights) != (None, None, None):
-            raise InvalidInputError(
-                "a Grade Score is that of one judge, and disagreement between orders is what it measures: leave out "
-                "aggregation, on_position_bias and judge_weights"
-            )
+    asks_for: ClassVar = "a Grade Score, which is of one judge asked in all rotations (metrics.evenhand.best_of is not)"
+    accepts: ClassVar = MappingProxyType(
+        {"orders": ("cyclic",), "aggregation": (None,), "on_position_bias": (None,), "judge_weights": (None,)}
+    )
 
     @property
     def prompt(self) -> str:

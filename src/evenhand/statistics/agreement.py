@@ -35,7 +35,7 @@ from scipy import sparse, stats
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, measure
 from evenhand.statistics.intervals import (
     BoolArray,
     FloatArray,
@@ -756,20 +756,20 @@ class AnnotatorComparison:
     """The judge against one annotator, by the alignment of each with the other annotators.
 
     Attributes:
+        outdone: Whether the null hypothesis is rejected.
         num_instances: Instances that the annotator and another one labelled; n below.
         advantage: The share of them on which the judge is at least as near as the annotator; ρ of the annotator.
         lead: The mean of (the judge is at least as near) - (the annotator is), each 0 or 1; None without instances.
         p_value: The p-value of the null hypothesis that this is -ε or less; None if there is no test.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
-        outdone: Whether the null hypothesis is rejected.
     """
 
-    num_instances: int
-    advantage: Interval | None
-    lead: float | None
-    p_value: float | None
-    adjusted_p_value: float | None
     outdone: bool
+    num_instances: int = measure("count")
+    advantage: Interval | None = measure("share")
+    lead: float | None = measure("difference")
+    p_value: float | None = measure("p_value")
+    adjusted_p_value: float | None = measure("p_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -883,7 +883,7 @@ def alternative_annotator(
     (advantage,) = ratio_intervals(wins @ weights, known @ weights, level=level)
     leads = [-float(own.mean()) if own.size else None for own in differences]
     advantages = mean_intervals(np.where(known, wins, np.nan), level=level)
-    columns = (map(len, differences), advantages, leads, p_values, adjusted, outdone)
+    columns = (outdone, map(len, differences), advantages, leads, p_values, adjusted)
     return AlternativeAnnotator(
         annotators=tuple(AnnotatorComparison(*found) for found in zip(*columns, strict=True)),
         winning_rate=sum(outdone) / len(tested) if tested else None,
