@@ -31,7 +31,16 @@ from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.mode import Mode, Subject, VoteCells, check_whole, join_reasons, subject_name, system_of
+from evenhand.modes.mode import (
+    JudgedSubject,
+    Mode,
+    Subject,
+    VoteCells,
+    check_whole,
+    join_reasons,
+    subject_name,
+    system_of,
+)
 from evenhand.numbers import (
     Missing,
     UnscoredBounds,
@@ -590,40 +599,6 @@ _DISCRIMINATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedResponse:
-    """One response and its result.
-
-    Attributes:
-        instance: The row's index.
-        system: The column that held the response.
-        result: The result by its checklist, with the verdict on each item's own question.
-        gold: The answers that a person gave, in the checklist's order; None for an item without one.
-        cluster: The cluster of the row; None if rows are independent.
-    """
-
-    instance: int
-    system: str
-    result: ChecklistResult
-    gold: tuple[Answer | None, ...]
-    cluster: str | None = None
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each item's own question."""
-        return self.result.verdicts
-
-    def item_records(self) -> Iterator[dict[str, Any]]:
-        """Give the answer to each item, and what it rests on."""
-        for item, gold in zip(self.result.items, self.gold, strict=True):
-            yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """What names the response in records."""
-        return {"instance": self.instance, "system": self.system, "checklist": self.result.checklist.name}
-
-
 class ChecklistAnalysis(Analysis):
     """The result of :func:`checklist`: every verdict, the scores of each response, and a report per system."""
 
@@ -642,18 +617,19 @@ class ChecklistAnalysis(Analysis):
         check_whole(abouts, "item", lambda own: items[own[0]["checklist"]])
         return super().check(header, abouts)
 
-    def read(self, cells: Iterable[Cell]) -> Iterator[CheckedResponse]:
+    def read(self, cells: Iterable[Cell]) -> Iterator[JudgedSubject]:
         """Make a response of the cells on its items."""
         for (system, instance), grouped in groupby(cells, lambda cell: subject_name(cell.about)):
             own = list(grouped)
-            about, votes = own[0].about, [cell.votes for cell in own]
-            checklist, metric = self.checklists[about["checklist"]], self.parameters["primary_metric"]
-            result = ChecklistResult.of(checklist, votes, metric, self.rules)
-            gold = tuple(cell.about["gold"] for cell in own)
-            yield CheckedResponse(instance, system, result, gold, about["cluster"])
+            about, votes = own[0].about, tuple(cell.votes for cell in own)
+            checklist = self.checklists[about["checklist"]]
+            gold = {cell.about["item"]: cell.about["gold"] for cell in own}
+            subject = Subject(instance, {system: None}, judged=checklist, cluster=about["cluster"], gold=gold)
+            result = ChecklistResult.of(checklist, votes, self.parameters["primary_metric"], self.rules)
+            yield JudgedSubject(subject, system, votes, result)
 
     @property
-    def responses(self) -> tuple[CheckedResponse, ...]:
+    def responses(self) -> tuple[JudgedSubject, ...]:
         """The entries, ordered by system and instance."""
         return self.entries
 
@@ -686,7 +662,7 @@ class ChecklistAnalysis(Analysis):
             found.append(Outcomes(system, name, tuple(rows)))
             for place, item in enumerate(() if shared is None else shared.items):
                 answers = [
-                    Outcome.of_verdict((each.instance, system, item.name), each.verdicts[place], each.cluster)
+                    Outcome.of_verdict((each.instance, system, item.name), each.result.verdicts[place], each.cluster)
                     for each in own
                 ]
                 found.append(Outcomes.by(item.as_criterion(), answers, system=system, part_of=name))
@@ -712,7 +688,7 @@ class ChecklistAnalysis(Analysis):
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
-        return tuple(verdict for response in self.entries for verdict in response.verdicts)
+        return tuple(verdict for response in self.entries for verdict in response.result.verdicts)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the questions of items under the names of their checklists."""
@@ -749,7 +725,7 @@ class ChecklistAnalysis(Analysis):
         """
         counts = []
         for response in self.by_system[system]:
-            given = zip(response.gold, response.result.items, strict=True)
+            given = zip(response.about.gold.values(), response.result.items, strict=True)
             same = [gold == item.judged for gold, item in given if gold is not None and item.judged is not None]
             counts.append((float(sum(same)), float(len(same))))
         hits, compared = zip(*counts, strict=True) if counts else ((), ())
@@ -781,7 +757,7 @@ class ChecklistAnalysis(Analysis):
         changed = self.changed_rules(rules)
         changed.check("binary")
         if metric == "normalized":
-            votes = [vote for each in self.entries for verdict in each.verdicts for vote in verdict.votes]
+            votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
         return self.changed(changed, primary_metric=metric)
 
@@ -829,7 +805,7 @@ class ChecklistAnalysis(Analysis):
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
         shown = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
-        if all(answer is None for response in self.entries for answer in response.gold):
+        if all(answer is None for response in self.entries for answer in response.about.gold.values()):
             return shown
         return shown.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
 
@@ -882,21 +858,25 @@ class ChecklistAnalysis(Analysis):
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
-        for response in self.entries:
-            yield from ({**response.names, **item, "cluster": response.cluster} for item in response.item_records())
+        for record in self.records():
+            named = {name: record[name] for name in ("instance", "system", "checklist")}
+            yield from ({**named, **item, "cluster": record["cluster"]} for item in record["items"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each response: its scores, with its items inside."""
         for response in self.entries:
+            items, result = [], response.result
+            for item, (name, gold) in zip(result.items, response.about.gold.items(), strict=True):
+                record = {"item": name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
+                items.append(with_votes(record, [item.verdict], votes=votes))
             yield {
-                **response.names,
-                **response.result.record(),
+                "instance": response.instance,
+                "system": response.system,
+                "checklist": result.checklist.name,
+                **result.record(),
                 "cluster": response.cluster,
-                **response.result.counts(),
-                "items": [
-                    with_votes(item, [verdict], votes=votes)
-                    for item, verdict in zip(response.item_records(), response.verdicts, strict=True)
-                ],
+                **result.counts(),
+                "items": items,
             }
 
     def to_rows(self) -> list[dict[str, Any]]:
