@@ -140,4 +140,6 @@ def test_gold_votes_and_examples_are_read_alike():
     pool = example_pool(rows, YES_FIRST, "gold")
     assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
     checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)
-    assert [each.gold[0] for each in checked.responses] == [label and label.lower() for label in EXPECTED]
+    assert [next(iter(each.about.gold.values())) for each in checked.responses] == [
+        label and label.lower() for label in EXPECTED
+    ]

@@ -33,13 +33,6 @@ def opened(path: str) -> Results:
     return open_results(path)
 
 
-def _is_saved(file: str) -> bool:
-    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
-
-    place = expanded(file)
-    return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
-
-
 def show(
     file: str,
     row: str | None = None,
@@ -68,9 +61,11 @@ def show(
     """
     listed = flips or disagreements or unscored or worst is not None
     alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
-    if alone and not _is_saved(file):
-        from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
+    from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
+    saved = any(expanded(file).glob(PART)) if expanded(file).is_dir() else header_if_saved(file) is not None
+    if alone and not saved:
         rows = read_rows(Path(file))
         shown = (f"  {name}: {briefly(value)}" for name, value in rows[0].items())
         say(f"{file}: {format_count(len(rows), 'row')}, the first one:", *shown)
@@ -118,9 +113,6 @@ def rescore(
         out: Write the result there: .parquet is read again, .jsonl is an export.
     """
     given = {} if rules is None else {name: getattr(rules, name) for name in rules.model_fields_set}
-    if not given:
-        flags = ", ".join(map(flag_of, RescoreRules.model_fields))
-        raise InvalidInputError(f"rescore needs a rule to score by: one of {flags}")
     results = opened(file)
     taken = inspect.signature(results.analysis.rescored).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
@@ -148,12 +140,6 @@ def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
         after: Another one of its kind, of the same rows.
         checks: The conditions, and how the result is printed.
     """
-    for name in (before, after):
-        if not _is_saved(name):
-            raise InvalidInputError(
-                f"{name!r} is not a saved result: evenhand compare A.parquet B.parquet compares two saved results; "
-                "evenhand winrates ROWS … has a judge compare systems on rows"
-            )
     return end(opened(before).compare(opened(after)), checks)
 
 

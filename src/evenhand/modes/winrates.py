@@ -369,16 +369,9 @@ _Row = tuple[str, str, float | None, int, int]
 
 def _arrays(systems: Sequence[str], rows: Sequence[_Row], weight: Sequence[float] | None = None) -> Contests:
     place = {system: position for position, system in enumerate(systems)}
-    first, second, score, cluster, prompt = zip(*rows, strict=True) if rows else ((),) * 5
-    return Contests.of(
-        systems,
-        first=[place[system] for system in first],
-        second=[place[system] for system in second],
-        score=np.array(score, dtype=float),
-        cluster=cluster,
-        prompt=prompt,
-        weight=weight,
-    )
+    cells = [(place[first], place[second], *others) for first, second, *others in rows]
+    first, second, score, cluster, prompt = np.array(cells, dtype=float).reshape(len(cells), 5).T  # NaN for None
+    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt, weight=weight)
 
 
 FIRST_BLOCK = 16
