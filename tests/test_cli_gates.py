@@ -124,7 +124,7 @@ def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     assert main(["rescore", str(run), "--rule", "mean"]) == 2
     assert "there is no column 'langauge'" in capsys.readouterr().err
     assert main(["compare", str(run), str(run.with_name("rows.jsonl"))]) == 2
-    assert "evenhand compare A.parquet B.parquet" in capsys.readouterr().err
+    assert "rows.jsonl" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "markdown", "latex", "html"])

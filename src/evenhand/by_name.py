@@ -187,7 +187,11 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     scores = rows[0]["score"]["subsets" if first else "global"]
     for subset in first:
         scores = scores[subset]
-    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
+    return {
+        key.removesuffix(_RUN): run
+        for key, run in scores.items()
+        if key.endswith(_RUN) and isinstance(run, Mapping) and run.get("evenhand") in KINDS
+    }
 
 
 def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
@@ -210,7 +214,3 @@ def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]
         f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
         f"all rows: {how}"
     )
-
-
-def _is_run(given: object) -> bool:
-    return isinstance(given, Mapping) and given.get("evenhand") in KINDS

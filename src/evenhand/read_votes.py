@@ -843,10 +843,9 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     compiled = None if options.pattern is None else compile_pattern(options.pattern)
     rows, fields = read_rows(data, options.split), named_columns(options)
     read = RecordedVotes.of(rows, options.replies, fields, usual=False, draws=True, what="replies")
-    values = sorted(option.value for option in criterion.options if option.value is not None and not option.na)
-    mirrored = [values[0] + values[-1] - value for value in reversed(values)] if values else []
-    scored = [option for option in criterion.options if not option.na]
-    if options.swapped_field is not None and (mirrored != values or len(values) < len(scored)):
+    values = sorted(option.value for option in criterion.options if option.value is not None)
+    mirrored = [values[0] + values[-1] - value for value in reversed(values)]
+    if options.swapped_field is not None and (mirrored != values or not criterion.has_values):
         raise InvalidInputError(
             f"swapped_field={options.swapped_field!r} mirrors the options of {criterion.name!r} by their values, which "
             f"are {values!r}: give the first response's win 1, the second's 0, and a tie 0.5"

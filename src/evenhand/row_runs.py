@@ -225,7 +225,8 @@ def run(
     if options.dry_run:
         return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
     first, cells = modes[0], list[Cell]()
-    parameters = {**first.made_by(judges, subjects, modes[1:]), **data.parameters(), **parameters}
+    repeated = {name: getattr(options, name) for name in REPEATED if name in type(options).model_fields}
+    parameters = {**first.made_by(judges, subjects, modes[1:]), **data.parameters(), **repeated, **parameters}
     for mode in modes:
         left = limits_after(mode.options, (vote for cell in cells for vote in cell.votes))
         asked = replace(mode, options=left) if cells else mode
@@ -233,6 +234,9 @@ def run(
     header = {**first.judged_by(judged, data.systems), "parameters": parameters}
     return Results.of_cells(ANALYSES[first.saved_as], header, cells)
 
+
+REPEATED: Final[tuple[str, ...]] = ("guidelines", "num_examples", "as_index", "checklist_field", "reduction")
+"""The options that a result repeats as they are, of those that the function takes."""
 
 RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
     "flow": "one_step",
@@ -273,11 +277,8 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
     systems, places = responses.systems, range(len(rows))
     parameters = {
         **({"gold_fields": gold_fields} if own is None else {"rubric_field": own}),
-        "guidelines": options.guidelines,
         "examples": len(options.examples or ()),
-        "num_examples": options.num_examples,
         "label_fields": None if options.label_fields is None else dict(options.label_fields),
-        "as_index": options.as_index,
     }
     mode: Mode[Any]
     if rubrics:
@@ -442,13 +443,7 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
         own = offered[id(loaded[row])]
         gold = _gold_answers(responses, row, system, own, gold_fields)
         subjects.append(responses.subject(row, system, own, gold=gold))
-    parameters = {
-        "checklist_field": options.checklist_field,
-        "gold_fields": gold_fields,
-        "guidelines": options.guidelines,
-        **mode.parameters(),
-    }
-    return run([mode], subjects, responses, options, parameters)
+    return run([mode], subjects, responses, options, {"gold_fields": gold_fields, **mode.parameters()})
 
 
 def _gold_answers(
@@ -534,7 +529,6 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         "design": str(mode.design),
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
-        "reduction": options.reduction,
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
@@ -667,5 +661,4 @@ def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstim
         check_names(responses.systems, "response_fields", 2)
     systems = [responses.systems] if kind.compares else [(system,) for system in responses.systems]
     subjects = [responses.subject(row, named, criterion) for named, row in product(systems, range(len(rows)))]
-    parameters = {"guidelines": options.guidelines, **way.parameters()}
-    return run([way], subjects, responses, options, parameters)
+    return run([way], subjects, responses, options, way.parameters())

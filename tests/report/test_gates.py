@@ -48,7 +48,7 @@ SCORES = (
 
 
 def results_of(*findings):
-    about = {"kind": "judgements", "parameters": {}, "further_ranges": {}}
+    about = {"kind": "judgements", "parameters": {}, "further_ranges": {}, "unscored_counts": None}
     return SimpleNamespace(findings=lambda: findings, outcomes=list, **about)
 
 

@@ -11,23 +11,17 @@ from evenhand.cli.flags import Flags
 from evenhand.cli.output import EXIT_CHECK_FAILED, complain, say
 from evenhand.cli.result_verbs import opened
 from evenhand.files import check_ending, check_out
-from evenhand.options import Options, PlanOptions, option
-
-
-class LabelOptions(Options):
-    """Labels of people by which scores are corrected: the arguments of :func:`evenhand.correct`."""
-
-    gold: str | None = option(None, "The file of labels; by default the gold labels of the data.")
-    design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
-    level: float | None = option(None, "Of the intervals; by default that of the result.")
-    label_field: str = option("label", "The column with the label.")
+from evenhand.options import PlanOptions
 
 
 def correct(
     run: str,
     /,
     *,
-    labels: Flags[LabelOptions] = None,
+    gold: str | None = None,
+    design: str | None = None,
+    level: float | None = None,
+    label_field: str = "label",
     require: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
     out: Path | None = None,
 ) -> int:
@@ -35,7 +29,10 @@ def correct(
 
     Args:
         run: A saved result of judge, winrates, checklist or recorded votes.
-        labels: The labels, and how they are read.
+        gold: The file of labels; by default the gold labels of the data.
+        design: How the labelled rows were chosen: random, by_verdict or probabilities.
+        level: Of the intervals; by default that of the result.
+        label_field: The column with the label.
         require: A condition that must hold, else the exit code is 3: 'relevance.corrected.low >= 0.7'.
         out: Write the scores there: .json (all of it), .csv, .md or .html.
     """
@@ -43,14 +40,13 @@ def correct(
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
     from evenhand.report.gates import Condition, check  # noqa: PLC0415 - as above
 
-    asked = labels or LabelOptions()
-    place = check_out(out, [run, *([] if asked.gold is None else [asked.gold])])
+    place = check_out(out, [run, *([] if gold is None else [gold])])
     if place is not None:
         check_ending(place, SAVED_AS)
     for each in require:
         Condition.parse(each)
     results = opened(run)
-    found = corrected(results, **asked.changed_from_default(*LabelOptions.model_fields))
+    found = corrected(results, gold, design=design, level=level, label_field=label_field)
     if place is not None:
         found.save(place)
     say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)

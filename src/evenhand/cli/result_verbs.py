@@ -5,27 +5,25 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
+from evenhand.data.plain import briefly
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
 from evenhand.options import RuleOptions, option
-from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.render import TextTable
 from evenhand.run_files import Checks
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 
 Words = tuple[str, ...]
-_MOST_VALUES: Final = 3
-_LONGEST: Final = 20
 
 
 def opened(path: str) -> Results:
@@ -33,39 +31,6 @@ def opened(path: str) -> Results:
     from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 
     return open_results(path)
-
-
-@dataclass(frozen=True)
-class FileContents(PrintedTables):
-    """The rows of a file.
-
-    Attributes:
-        path: The file.
-        rows: All of them.
-    """
-
-    path: str
-    rows: Sequence[Mapping[str, Any]]
-
-    def text_tables(self) -> tuple[TextTable, ...]:
-        """Return one row per column: the number of filled cells, and the first different values."""
-        from evenhand.data.fields import is_abstention  # noqa: PLC0415 - a second of import
-
-        columns = []
-        for name in dict.fromkeys(str(name) for row in self.rows for name in row):
-            filled = [row[name] for row in self.rows if not is_abstention(row.get(name))]
-            values = list(dict.fromkeys(" ".join(str(value).split()) for value in filled))[:_MOST_VALUES]
-            shown = [value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…" for value in values]
-            columns.append((name, format_count(len(filled)), ", ".join(shown)))
-        title = f"{self.path}: {format_count(len(self.rows), 'row')}"
-        return (TextTable(title, ("column", "filled", "first values"), tuple(columns), kind="columns"),)
-
-
-def _is_saved(file: str) -> bool:
-    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
-
-    place = expanded(file)
-    return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
 
 
 def show(
@@ -81,7 +46,7 @@ def show(
     worst: int | None = None,
     checks: Flags[Checks] = None,
 ) -> int:
-    """Show a file: the columns of rows or labels; of a saved result its tables, some verdicts, or one row whole.
+    """Show a file: the first of its rows; of a saved result its tables, some verdicts, or one row whole.
 
     Args:
         file: A saved result, or rows or labels: CSV, JSONL, Parquet.
@@ -96,10 +61,14 @@ def show(
     """
     listed = flips or disagreements or unscored or worst is not None
     alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
-    if alone and not _is_saved(file):
-        from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
+    from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
-        say(FileContents(file, read_rows(Path(file))))
+    saved = any(expanded(file).glob(PART)) if expanded(file).is_dir() else header_if_saved(file) is not None
+    if alone and not saved:
+        rows = read_rows(Path(file))
+        shown = (f"  {name}: {briefly(value)}" for name, value in rows[0].items())
+        say(f"{file}: {format_count(len(rows), 'row')}, the first one:", *shown)
         return 0
     results = opened(file)
     if listed and (row is not None or checks is not None):
@@ -144,9 +113,6 @@ def rescore(
         out: Write the result there: .parquet is read again, .jsonl is an export.
     """
     given = {} if rules is None else {name: getattr(rules, name) for name in rules.model_fields_set}
-    if not given:
-        flags = ", ".join(map(flag_of, RescoreRules.model_fields))
-        raise InvalidInputError(f"rescore needs a rule to score by: one of {flags}")
     results = opened(file)
     taken = inspect.signature(results.analysis.rescored).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
@@ -174,12 +140,6 @@ def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
         after: Another one of its kind, of the same rows.
         checks: The conditions, and how the result is printed.
     """
-    for name in (before, after):
-        if not _is_saved(name):
-            raise InvalidInputError(
-                f"{name!r} is not a saved result: evenhand compare A.parquet B.parquet compares two saved results; "
-                "evenhand winrates ROWS … has a judge compare systems on rows"
-            )
     return end(opened(before).compare(opened(after)), checks)
 
 

@@ -21,7 +21,6 @@ import gzip
 import io
 import json
 import os
-import sys
 import zlib
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -269,9 +268,8 @@ def files_named(given: str | Path) -> list[Path]:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
     if not shards:
         raise InvalidInputError(
-            f"the folder {str(path)!r} is not a Hugging Face data set (save one there with dataset.save_to_disk), and "
-            f"no file in it ends in {', '.join(map(repr, SUFFIXES))}; files in folders below it are named by a "
-            f"pattern, as {str(path / '**' / '*.parquet')!r}"
+            f"the folder {str(path)!r} is not a data set saved with save_to_disk, and no file in it ends in "
+            f"{', '.join(map(repr, SUFFIXES))}; name files in folders below it by a pattern such as '**/*.parquet'"
         )
     return shards
 
@@ -387,35 +385,26 @@ def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield parse_json(line, f"line {number} of {str(path)!r}", nan=True)
 
 
-@contextmanager
-def _cells_of_any_length() -> Iterator[None]:
-    """Lift the limit of Python's csv, which refuses cells of more than 131,072 characters."""
-    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
 def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
     """Yield the rows of a CSV file.
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
-    reader = csv.DictReader(lines, strict=True)
+    reader, numbered = csv.DictReader(lines, strict=True), [(0, dict[str, Any]())]
     try:
-        with _cells_of_any_length():
-            check_columns(reader.fieldnames or (), f"the header of {str(path)!r}")
-        while True:
-            with _cells_of_any_length():
-                row = next(reader, None)
-            if row is None:
-                return
-            if None in row or None in row.values():
-                raise InvalidInputError(
-                    f"{str(path)!r} has another number of cells in line {reader.line_num} than in its header"
-                )
-            yield row
+        while numbered:
+            before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
+            try:
+                check_columns(reader.fieldnames or (), f"the header of {str(path)!r}")
+                numbered = [(reader.line_num, row) for row in islice(reader, _BATCH_ROWS)]
+            finally:
+                csv.field_size_limit(before)
+            for number, row in numbered:
+                if None in row or None in row.values():
+                    raise InvalidInputError(
+                        f"{str(path)!r} has another number of cells in line {number} than in its header"
+                    )
+                yield row
     except csv.Error as error:
         raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.reader.line_num}: {error}") from error
 

@@ -81,7 +81,9 @@ class Gate:
     Attributes:
         limit: The number of calls that may be in flight now.
         in_flight: The number of calls in flight.
-        answers: Answers so far.
+        answers: Answers so far, refusals included.
+        replies: Replies so far.
+        long_waits: Answers since the last reply that want no request for a long time.
         away: The server is away.
         ended: The error of which every caller gets a copy instead of a place.
     """
@@ -96,7 +98,7 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limit = float(max_in_flight)
-        self.in_flight = self.answers = 0
+        self.in_flight = self.answers = self.replies = self.long_waits = 0
         self.away = False
         self.ended: EngineError | WithheldError | None = None
         self._name, self._most, self._patience, self._clock = name, max_in_flight, patience, clock
@@ -154,7 +156,8 @@ class Gate:
         if self.away and self._probes > 2:
             tell(f"{self._name!r}: the server is back after {self._time_away()}, and the queue goes on")
         self._answered()
-        if replied and self.limit < self._most:
+        if replied:
+            self.replies, self.long_waits = self.replies + 1, 0
             self.limit = min(float(self._most), self.limit + 1 / self.limit)
 
     def _answered(self) -> None:

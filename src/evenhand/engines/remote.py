@@ -234,14 +234,12 @@ class Connection(Protocol):
 
 @dataclass(slots=True)
 class _Session:
-    """The state shared on one event loop: the open connection, the gate, and how many replies came."""
+    """The state shared on one event loop: the open connection, the gate, and how many use them."""
 
     connection: Connection
     resources: AsyncExitStack
     gate: Gate
     users: int = 0
-    replies: int = 0
-    long_waits: int = 0
 
 
 @dataclass(slots=True)
@@ -338,7 +336,7 @@ class RemoteJudge:
             raise not_running(self.judge_id)
         if self.takes_schema is None:
             self.takes_schema = session.connection.supports_schema
-        gate, trial = session.gate, _Trial(session.replies)
+        gate, trial = session.gate, _Trial(session.gate.replies)
         while True:
             expected = used = 0.0
             if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
@@ -351,10 +349,8 @@ class RemoteJudge:
                 reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
-                delay = self._after_failure(error, session, trial, entered_at)
+                delay = self._after_failure(error, gate, trial, entered_at)
             else:
-                session.replies += 1
-                session.long_waits = 0
                 gate.answered(replied=True)
                 if expected and completion.prompt_tokens is not None:
                     used = float((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
@@ -386,13 +382,12 @@ class RemoteJudge:
                 raise
             return unread
 
-    def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+    def _after_failure(self, error: EngineError, gate: Gate, trial: _Trial, entered_at: float) -> float:
         """Return the seconds that the request waits by itself before it queues again.
 
         Raises:
             EngineError: If it is not sent again.
         """
-        gate = session.gate
         if isinstance(error, ConnectionLostError) or error.cause == "timeout":
             gate.failed(error, entered_at, first=trial.timed_out_after != gate.answers)
             trial.timed_out_after = gate.answers
@@ -404,10 +399,10 @@ class RemoteJudge:
             trial.unreached += 1
             return 0.0 if gate.away else random.uniform(0, self.settings.backoff)  # noqa: S311 - spreads retries
         if isinstance(error, TransientEngineError):
-            delay = self._delay(error, session, trial, entered_at)
+            delay = self._delay(error, gate, trial, entered_at)
             return 0.0 if gate.away else delay
         if isinstance(error, FatalEngineError):
-            if error.cause in REFUSALS and session.replies:
+            if error.cause in REFUSALS and gate.replies:
                 raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
             gate.end(error)
         elif self.asks_for_less(str(error), trial.sent):
@@ -432,26 +427,26 @@ class RemoteJudge:
             return name is not None
         return True
 
-    def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+    def _delay(self, error: TransientEngineError, gate: Gate, trial: _Trial, entered_at: float) -> float:
         """Return the seconds after which a request that may pass is sent again; a 429 pauses the whole gate.
 
         Raises:
             TransientEngineError: After too many attempts, or where the server wants none for a long time.
             UnreachableError: After several answers in a row that want no request for a long time.
         """
-        settings, gate = self.settings, session.gate
+        settings = self.settings
         limited, after = isinstance(error, RateLimitedError), getattr(error, "retry_after", None)
-        stalled = session.replies == trial.replies_before and gate.in_flight <= 1
+        stalled = gate.replies == trial.replies_before and gate.in_flight <= 1
         trial.retries += stalled or not limited
-        trial.replies_before = session.replies
+        trial.replies_before = gate.replies
         if limited:
             gate.slow_down(entered_at)
         too_long = after is not None and after > LONGEST_WAIT
-        session.long_waits += too_long
-        if too_long and session.long_waits >= LONG_WAITS_IN_A_ROW:
+        gate.long_waits += too_long
+        if too_long and gate.long_waits >= LONG_WAITS_IN_A_ROW:
             message = (
                 f"the server wants no request for another {after:g} seconds (Retry-After), and has answered so "
-                f"{session.long_waits} times in a row; the last time, {error}"
+                f"{gate.long_waits} times in a row; the last time, {error}"
             )
             gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
             raise ended from error

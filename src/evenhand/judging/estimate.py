@@ -64,12 +64,10 @@ class RunEstimate:
     @classmethod
     def total(cls, parts: Sequence[RunEstimate]) -> Self:
         """Return what several runs would do together."""
-
-        def added(name: str) -> Any:  # noqa: ANN401 - a count, or dollars
-            known = [value for part in parts if (value := getattr(part, name)) is not None]
-            return sum(known) if known else None
-
-        found = {each.name: added(each.name) for each in fields(cls)}
+        found: dict[str, Any] = {}
+        for each in fields(cls):
+            known = [value for part in parts if (value := getattr(part, each.name)) is not None]
+            found[each.name] = sum(known) if known else None
         if any(part.requests is None for part in parts):
             found["requests"] = None
         return cls(**found)

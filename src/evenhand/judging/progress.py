@@ -129,22 +129,18 @@ def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) 
     if not shown or sys.stderr is None:
         yield progress
         return
-    console: Console | None = None
+    live: Live | None = None
     with suppress(OSError, ValueError):  # a stream that is gone
-        if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):  # or has a bar already
-            console = Console(stderr=True)
-    if console is not None and not console.is_jupyter and not console.is_dumb_terminal:
-        live = Live(progress, console=console, refresh_per_second=4, redirect_stdout=False)  # it may go elsewhere
-        live.start()
-        try:
-            yield progress
-        finally:
-            with suppress(OSError, ValueError):
-                live.stop()
-        return
-    progress.line = tell
+        console = Console(stderr=True)
+        if sys.stderr.isatty() and console.is_interactive and not isinstance(sys.stderr, FileProxy):  # or has a bar
+            live = Live(progress, console=console, refresh_per_second=4, redirect_stdout=False)  # it may go elsewhere
+            live.start()
+    progress.line = tell if live is None else None
     try:
         yield progress
     finally:
-        if progress.total:
+        with suppress(OSError, ValueError):
+            if live is not None:
+                live.stop()
+        if progress.line is not None and progress.total:
             tell(f"judging: {progress}")

@@ -69,6 +69,7 @@ from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOption
 from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
 from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
+from evenhand.statistics.consistency import PositionBias
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
@@ -658,7 +659,9 @@ class PairwiseJudge(JudgeMetric):
         """Return the first system's winrate."""
         systems = tuple(judged[0].about.texts)
         suffixes = [*names_of(SystemSummary, UnscoredCounts), *_system_entries("", (), None, None)]
-        check_names("system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary)))
+        check_names(
+            "system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary, PositionBias))
+        )
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from itertools import groupby
@@ -19,7 +19,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.choices import BestOfMode, GradeAnalysis, GradeMode
 from evenhand.modes.judgements import DirectMode, JudgementAnalysis, RubricMode
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, check_whole, subject_name
+from evenhand.modes.mode import NO_CRITERION, JudgedSubject, Mode, Subject, check_whole, subject_name
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import WinrateAnalysis, WinratesMode
 from evenhand.numbers import format_level
@@ -37,7 +37,7 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules
 from evenhand.results.vote_columns import Cell, vote_rows
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Verdict
 
 T = TypeVar("T")
 
@@ -78,33 +78,6 @@ def _known_modes() -> dict[str, type[Mode[Any]]]:
     for mode in found:  # the list grows by the subclasses of each
         found += mode.__subclasses__()
     return {**{mode.kind: mode for mode in found if hasattr(mode, "kind")}, **MODES}
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSubject:
-    """A subject with the votes on each question about it, and its result.
-
-    Attributes:
-        about: The subject, without its texts.
-        system: The system of its response; empty if a subject holds those of several.
-        votes: The votes on each question.
-        result: The result, as the mode has it.
-    """
-
-    about: Subject
-    system: str
-    votes: tuple[tuple[Vote, ...], ...]
-    result: Any
-
-    @property
-    def instance(self) -> int:
-        """The row's index."""
-        return self.about.instance
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster of the row; None if rows are independent."""
-        return self.about.cluster
 
 
 class ModeAnalysis(Analysis):
@@ -153,11 +126,6 @@ class ModeAnalysis(Analysis):
                 facts=json.loads(about["facts"]),
             )
             yield JudgedSubject(subject, about["system"], votes, self.mode.result(subject, votes))
-
-    @property
-    def subjects(self) -> tuple[JudgedSubject, ...]:
-        """The entries, ordered by system and instance."""
-        return self.entries
 
     @cached_property
     def measures(self) -> Mapping[str, Any]:

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Final, Self, Unpack, get_args
 import numpy as np
 
 from evenhand.aggregation.scores import (
-    UNGROUPED,
     Answer,
     ChecklistScore,
     ItemReason,
@@ -31,7 +30,16 @@ from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.mode import Mode, Subject, VoteCells, check_whole, join_reasons, subject_name, system_of
+from evenhand.modes.mode import (
+    JudgedSubject,
+    Mode,
+    Subject,
+    VoteCells,
+    check_whole,
+    join_reasons,
+    subject_name,
+    system_of,
+)
 from evenhand.numbers import (
     Missing,
     UnscoredBounds,
@@ -78,7 +86,7 @@ from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
 
-Bounds = Mapping[str, UnscoredBounds]
+Bounds = Mapping[str, UnscoredBounds | None]
 
 SCORES: Final = {
     "pass_rate": "no response has an answered item",
@@ -96,8 +104,6 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "scaled_score_1_5": (1.0, 5.0),
 }
 """Score -> between which numbers it lies."""
-
-NOTHING_APPLIES: Final = "the checklist applies to no response"
 
 PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
     "pass": "pass_rate",
@@ -330,7 +336,7 @@ class ItemReport:
     """One question over all responses that it was asked about.
 
     Attributes:
-        label: The item's name; its question if it has none, or if names do not distinguish the questions.
+        label: The item's name; its question if it has none, or if responses have checklists of their own.
         question: The question.
         category: The category of the item; empty for none.
         weight: The weight of the item; None if it differs between checklists.
@@ -344,7 +350,7 @@ class ItemReport:
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.agreement.item_rest_correlations`).
-        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         unscored_counts: The unscored votes on it.
     """
 
@@ -394,7 +400,7 @@ class ChecklistReport(VoteMeasures):
 
     Attributes:
         num_instances: The number of responses.
-        unscored_bounds_of: Score -> its bounds, for scores with too many unscored votes for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         num_unscored: Responses without a primary score to which some item applies.
         num_partial: Responses with some items unanswered, whose score uses the other items only.
         num_na: Responses to which no item applies.
@@ -472,16 +478,12 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         [item.verdict for _, item in items],
         [item.met for _, item in items],
         [float(item.answer is not None) for _, item in items],
-        *(
-            [item.met if (item.item.category or UNGROUPED) == name else None for _, item in items]
-            for name in categories
-        ),
+        *([item.met if item.category == name else None for _, item in items] for name in categories),
         rows=rows,
         level=level,
     )
     answers = Counter(item.answer for _, item in items)
     reasons = Counter(str(item.reason) for _, item in items if item.answer is None)
-    nothing = NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"]
     scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
@@ -497,7 +499,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         na=answers["na"],
         unanswered=answers[None],
         unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
-        **means_if_unscored([result.bounds for result in results], nothing),
+        **means_if_unscored([result.bounds for result in results]),
         items=_item_reports(results, level=level, seed=seed),
         categories=tuple(
             CategoryReport(
@@ -508,13 +510,9 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
             )
             for (name, own), rate in zip(categories.items(), rates, strict=True)
         ),
-        unscored_bounds_of=_leading(led),
+        unscored_bounds_of=MappingProxyType(led),
         **measures,
     )
-
-
-def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
-    return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
 
 
 def _unscored_rate(
@@ -538,10 +536,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
     for column, by_row in enumerate(found.values()):
         passed[list(by_row), column] = [item.met for item in by_row.values()]
     telling = item_rest_correlations(passed, level=level, seed=seed)
-    names = [{item.item.name for item in by_row.values()} for by_row in found.values()]
-    times = Counter(name for own in names for name in own)
     reports = []
-    for by_row, own, discrimination in zip(found.values(), names, telling, strict=True):
+    for by_row, discrimination in zip(found.values(), telling, strict=True):
         asked = list(by_row.values())
         met, possible, sure, within = (
             [getattr(by_row.get(row), name, None) for row in range(len(results))]
@@ -550,7 +546,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         pass_rate, unscored = bounded_mean(met, possible, level=level)
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
-        named = len(own) == 1 and times[first.item.name] == 1 and not first.item.name.isdigit()
+        named = shared and not first.item.name.isdigit()
         finding = "too little to compare with"
         if not answers["yes"] or not answers["no"]:
             finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
@@ -569,8 +565,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
                 discrimination=or_missing(discrimination, finding),
-                unscored_bounds_of=_leading(
-                    {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
+                unscored_bounds_of=MappingProxyType(
+                    {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),
                 unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
             )
@@ -588,40 +584,6 @@ _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedResponse:
-    """One response and its result.
-
-    Attributes:
-        instance: The row's index.
-        system: The column that held the response.
-        result: The result by its checklist, with the verdict on each item's own question.
-        gold: The answers that a person gave, in the checklist's order; None for an item without one.
-        cluster: The cluster of the row; None if rows are independent.
-    """
-
-    instance: int
-    system: str
-    result: ChecklistResult
-    gold: tuple[Answer | None, ...]
-    cluster: str | None = None
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each item's own question."""
-        return self.result.verdicts
-
-    def item_records(self) -> Iterator[dict[str, Any]]:
-        """Give the answer to each item, and what it rests on."""
-        for item, gold in zip(self.result.items, self.gold, strict=True):
-            yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """What names the response in records."""
-        return {"instance": self.instance, "system": self.system, "checklist": self.result.checklist.name}
 
 
 class ChecklistAnalysis(Analysis):
@@ -642,20 +604,16 @@ class ChecklistAnalysis(Analysis):
         check_whole(abouts, "item", lambda own: items[own[0]["checklist"]])
         return super().check(header, abouts)
 
-    def read(self, cells: Iterable[Cell]) -> Iterator[CheckedResponse]:
+    def read(self, cells: Iterable[Cell]) -> Iterator[JudgedSubject]:
         """Make a response of the cells on its items."""
         for (system, instance), grouped in groupby(cells, lambda cell: subject_name(cell.about)):
             own = list(grouped)
-            about, votes = own[0].about, [cell.votes for cell in own]
-            checklist, metric = self.checklists[about["checklist"]], self.parameters["primary_metric"]
-            result = ChecklistResult.of(checklist, votes, metric, self.rules)
-            gold = tuple(cell.about["gold"] for cell in own)
-            yield CheckedResponse(instance, system, result, gold, about["cluster"])
-
-    @property
-    def responses(self) -> tuple[CheckedResponse, ...]:
-        """The entries, ordered by system and instance."""
-        return self.entries
+            about, votes = own[0].about, tuple(cell.votes for cell in own)
+            checklist = self.checklists[about["checklist"]]
+            gold = {cell.about["item"]: cell.about["gold"] for cell in own}
+            subject = Subject(instance, {system: None}, judged=checklist, cluster=about["cluster"], gold=gold)
+            result = ChecklistResult.of(checklist, votes, self.parameters["primary_metric"], self.rules)
+            yield JudgedSubject(subject, system, votes, result)
 
     @cached_property
     def checklists(self) -> tuple[Checklist, ...]:
@@ -686,7 +644,7 @@ class ChecklistAnalysis(Analysis):
             found.append(Outcomes(system, name, tuple(rows)))
             for place, item in enumerate(() if shared is None else shared.items):
                 answers = [
-                    Outcome.of_verdict((each.instance, system, item.name), each.verdicts[place], each.cluster)
+                    Outcome.of_verdict((each.instance, system, item.name), each.result.verdicts[place], each.cluster)
                     for each in own
                 ]
                 found.append(Outcomes.by(item.as_criterion(), answers, system=system, part_of=name))
@@ -712,7 +670,7 @@ class ChecklistAnalysis(Analysis):
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each cell."""
-        return tuple(verdict for response in self.entries for verdict in response.verdicts)
+        return tuple(verdict for response in self.entries for verdict in response.result.verdicts)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the questions of items under the names of their checklists."""
@@ -749,7 +707,7 @@ class ChecklistAnalysis(Analysis):
         """
         counts = []
         for response in self.by_system[system]:
-            given = zip(response.gold, response.result.items, strict=True)
+            given = zip(response.about.gold.values(), response.result.items, strict=True)
             same = [gold == item.judged for gold, item in given if gold is not None and item.judged is not None]
             counts.append((float(sum(same)), float(len(same))))
         hits, compared = zip(*counts, strict=True) if counts else ((), ())
@@ -781,7 +739,7 @@ class ChecklistAnalysis(Analysis):
         changed = self.changed_rules(rules)
         changed.check("binary")
         if metric == "normalized":
-            votes = [vote for each in self.entries for verdict in each.verdicts for vote in verdict.votes]
+            votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
         return self.changed(changed, primary_metric=metric)
 
@@ -829,7 +787,7 @@ class ChecklistAnalysis(Analysis):
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
         shown = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
-        if all(answer is None for response in self.entries for answer in response.gold):
+        if all(answer is None for response in self.entries for answer in response.about.gold.values()):
             return shown
         return shown.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
 
@@ -882,21 +840,25 @@ class ChecklistAnalysis(Analysis):
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
-        for response in self.entries:
-            yield from ({**response.names, **item, "cluster": response.cluster} for item in response.item_records())
+        for record in self.records():
+            named = {name: record[name] for name in ("instance", "system", "checklist")}
+            yield from ({**named, **item, "cluster": record["cluster"]} for item in record["items"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each response: its scores, with its items inside."""
         for response in self.entries:
+            items, result = [], response.result
+            for item, (name, gold) in zip(result.items, response.about.gold.items(), strict=True):
+                record = {"item": name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
+                items.append(with_votes(record, [item.verdict], votes=votes))
             yield {
-                **response.names,
-                **response.result.record(),
+                "instance": response.instance,
+                "system": response.system,
+                "checklist": result.checklist.name,
+                **result.record(),
                 "cluster": response.cluster,
-                **response.result.counts(),
-                "items": [
-                    with_votes(item, [verdict], votes=votes)
-                    for item, verdict in zip(response.item_records(), response.verdicts, strict=True)
-                ],
+                **result.counts(),
+                "items": items,
             }
 
     def to_rows(self) -> list[dict[str, Any]]:

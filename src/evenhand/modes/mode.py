@@ -122,6 +122,33 @@ class Subject:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedSubject:
+    """A subject with the votes on each question about it, and its result.
+
+    Attributes:
+        about: The subject, without its texts.
+        system: The system of its response; empty if a subject holds those of several.
+        votes: The votes on each question.
+        result: The result, as the mode has it.
+    """
+
+    about: Subject
+    system: str
+    votes: tuple[tuple[Vote, ...], ...]
+    result: Any
+
+    @property
+    def instance(self) -> int:
+        """The row's index."""
+        return self.about.instance
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster of the row; None if rows are independent."""
+        return self.about.cluster
+
+
 def subject_of_row(
     row: Mapping[str, Any],
     instance: int,

@@ -369,16 +369,9 @@ _Row = tuple[str, str, float | None, int, int]
 
 def _arrays(systems: Sequence[str], rows: Sequence[_Row], weight: Sequence[float] | None = None) -> Contests:
     place = {system: position for position, system in enumerate(systems)}
-    first, second, score, cluster, prompt = zip(*rows, strict=True) if rows else ((),) * 5
-    return Contests.of(
-        systems,
-        first=[place[system] for system in first],
-        second=[place[system] for system in second],
-        score=np.array(score, dtype=float),
-        cluster=cluster,
-        prompt=prompt,
-        weight=weight,
-    )
+    cells = [(place[first], place[second], *others) for first, second, *others in rows]
+    first, second, score, cluster, prompt = np.array(cells, dtype=float).reshape(len(cells), 5).T  # NaN for None
+    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt, weight=weight)
 
 
 FIRST_BLOCK = 16
@@ -659,7 +652,7 @@ class ContestSummary(VoteMeasures):
         unscored_contests: Reason -> number of contests without a score.
         position_consistency: The share of the contests judged in several orders on which no judge changed its mind.
         position: The disagreements between the two orders of a judge on the winner: their share, the preference for
-            the first place, and its exact test. The unit is a contest and judge. Its measures follow.
+            the first place, and its exact test. The unit is a contest and judge.
     """
 
     ranking: Ranking
@@ -671,15 +664,7 @@ class ContestSummary(VoteMeasures):
     num_unscored: int = measure("count")
     unscored_contests: Mapping[str, int] = measure("count")
     position_consistency: Interval | Missing = measure("share")
-    position: PositionBias
-    num_inconsistent: int = measure("count")
-    num_lone: int = measure("count")
-    first_shown_preference: Interval | Missing = measure("share")
-    first_shown_preference_p_value: float | Missing = measure("p_value")
-    first_position_share: Interval | Missing = measure("share")
-
-
-ALL_AGREE = "the orders of no judge disagree"
+    position: PositionBias = measure("count", name="")
 
 
 def summarize_contests(
@@ -743,7 +728,8 @@ def summarize_contests(
         [own for contest in contests for own in contest.selections],
         level=level.over(None if level.clusters is None else judged),
     )
-    first = position.first_position_share if orders_known else None
+    if not orders_known:
+        position = replace(position, first_position_share=Missing("the votes do not say what was shown first"))
     return ContestSummary(
         ranking=ranking,
         systems=tuple(summaries),
@@ -755,11 +741,6 @@ def summarize_contests(
         unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
         position_consistency=or_missing(consistency, "no contest was read in two orders"),
         position=position,
-        num_inconsistent=position.n_inconsistent,
-        num_lone=position.n_lone,
-        first_shown_preference=or_missing(position.first_shown_share, ALL_AGREE),
-        first_shown_preference_p_value=or_missing(position.p_value, ALL_AGREE),
-        first_position_share=or_missing(first, "no vote is known to be for a place"),
         **measures,
     )
 
@@ -1292,7 +1273,7 @@ def _order_note(table: WinrateAnalysis) -> str:
     if not summary.positional_bias:
         return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
     note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
-    if position.p_value is not None:
+    if not isinstance(position.p_value, Missing):
         note += f"; of {format_count(position.n_inconsistent)} such changes of one judge the first place gains from "
         note += f"{format_share(position.first_shown_share)} ({state_p_value(position.p_value)})"
     return note + "."

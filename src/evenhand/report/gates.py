@@ -29,7 +29,7 @@ from evenhand.numbers import (
     or_missing,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, Outcomes, UnscoredCounts
+from evenhand.results.measures import Measure, Outcomes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -352,7 +352,7 @@ class Summary:
             "passed": not self.report.failed,
             "conditions": as_plain(self.report.conditions),
             "findings": as_plain(self.results.findings(), reasons=True),
-            "unscored": as_plain(self._unscored),
+            "unscored": as_plain(self.results.unscored_counts),
             "parameters": parameters,
             "fingerprint": {name: value for name, value in fingerprint.items() if name != "shown"},
             "spending": as_plain(self.results.spending),
@@ -369,7 +369,7 @@ class Summary:
         parameters = self.results.parameters
         about = {"evenhand": __version__, "judges": ", ".join(map(str, parameters.get("judges", ())))}
         about |= {"rows": str(parameters.get("n", 0))}
-        about |= {} if self._unscored is None else {"unscored": self._unscored.with_reasons}
+        about |= {} if self.results.unscored_counts is None else {"unscored": self.results.unscored_counts.with_reasons}
         for name, value in about.items():
             Xml.SubElement(properties, "property", {"name": name, "value": visible_line(value)})
         for each in self.report.conditions:
@@ -384,10 +384,6 @@ class Summary:
         """Return the conditions, and the tables of the result."""
         conditions = [self.report.to_markdown()] if self.report.conditions else []
         return "\n".join([*conditions, self.results.to_markdown()])
-
-    @property
-    def _unscored(self) -> UnscoredCounts | None:
-        return self.results.unscored_counts if isinstance(self.results, Results) else None
 
 
 WRITERS: Final[Mapping[str, Callable[[Summary], str]]] = {

@@ -114,6 +114,7 @@ class RunComparison(PrintedTables):
     kind: ClassVar = "comparison"
     fingerprint: ClassVar = None
     spending: ClassVar = None
+    unscored_counts: ClassVar = None
 
     @property
     def parameters(self) -> Mapping[str, Any]:

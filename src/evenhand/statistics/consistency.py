@@ -33,15 +33,16 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import xlogy
 
+from evenhand.numbers import Missing, measure, or_missing
 from evenhand.statistics.agreement import root_of
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level, ratio_intervals
-from evenhand.statistics.ranking import DifferenceTest, paired_test
+from evenhand.statistics.ranking import paired_test
 
 UNSCORED = -1
 NOT_ASKED = -2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBias:
     """What changed when two options were shown in the other order.
 
@@ -51,12 +52,13 @@ class PositionBias:
         n_consistent: Of those checked, the same verdict in both orders, a tie included.
         n_primacy: Inconsistent towards the first place: the first twice, or once and a tie.
         n_recency: Inconsistent towards the second place.
+        n_inconsistent: Pairs checked whose orders disagree.
         n_lone: Pairs with exactly one order scored; they say nothing about consistency.
         position_consistency: n_consistent / n_checked; None when nothing was checked.
         preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
-        first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
-        test: That n_primacy is a half of these: `evenhand.statistics.ranking.paired_test`; None without any.
-        first_position_share: Share of the first position among all votes for one of the two; None without any.
+        first_shown_share: n_primacy / n_inconsistent.
+        p_value: That n_primacy is a half of these: `evenhand.statistics.ranking.paired_test`.
+        first_position_share: Share of the first position among all votes for one of the two.
     """
 
     n: int
@@ -64,22 +66,13 @@ class PositionBias:
     n_consistent: int
     n_primacy: int
     n_recency: int
-    n_lone: int
+    n_inconsistent: int = measure("count", name="num_inconsistent")
+    n_lone: int = measure("count", name="num_lone")
     position_consistency: Interval | None
     preference_fairness: Interval | None
-    first_shown_share: Interval | None
-    test: DifferenceTest | None
-    first_position_share: Interval | None
-
-    @property
-    def p_value(self) -> float | None:
-        """The p-value of the test."""
-        return None if self.test is None else self.test.p_value
-
-    @property
-    def n_inconsistent(self) -> int:
-        """Pairs checked whose orders disagree."""
-        return self.n_primacy + self.n_recency
+    first_shown_share: Interval | Missing = measure("share", name="first_shown_preference")
+    p_value: float | Missing = measure("p_value", name="first_shown_preference_p_value")
+    first_position_share: Interval | Missing = measure("share")
 
 
 def position_bias(selections: Sequence[Sequence[int]] | IntArray, *, level: Level = 0.95) -> PositionBias:
@@ -105,9 +98,6 @@ def position_bias(selections: Sequence[Sequence[int]] | IntArray, *, level: Leve
             `first_position_share` only.
         level: The level of the intervals; an `IntervalLevel` brings the clusters of the pairs, such as prompts.
 
-    Raises:
-        EstimationError: No pair in the input.
-
     Source: Zheng et al. (2023), arXiv:2306.05685, section 3.3; Shi et al. (2024), "Judging the Judges: A Systematic
     Study of Position Bias in LLM-as-a-Judge", arXiv:2406.07791, who count a pair with a single verdict as consistent
     and divide by all pairs asked.
@@ -132,19 +122,23 @@ def position_bias(selections: Sequence[Sequence[int]] | IntArray, *, level: Leve
     numerators = np.column_stack([consistent, (shown_at == 0).sum(axis=1)])
     rate, place = ratio_intervals(numerators, np.column_stack([checked, (shown_at >= 0).sum(axis=1)]), level=over)
     exact = replace(over, method="exact") if over.clusters is None else over
-    test = paired_test(1.0 * recency - primacy, over.labels(len(table))) if inconsistent.any() else None
+    (first_shown,), agree = ratio_intervals(primacy, inconsistent, level=exact), "the orders of no judge disagree"
+    p_value: float | Missing = Missing(agree)
+    if inconsistent.any():
+        p_value = paired_test(1.0 * recency - primacy, over.labels(len(table))).p_value
     return PositionBias(
         n=int(asked.sum()),
         n_checked=int(checked.sum()),
         n_consistent=int(consistent.sum()),
         n_primacy=int(primacy.sum()),
         n_recency=int(recency.sum()),
+        n_inconsistent=int(inconsistent.sum()),
         n_lone=int((asked & (scored == 1)).sum()),
         position_consistency=rate,
         preference_fairness=ratio_intervals(1.0 * recency - primacy, checked, level=over, bounds=(-1.0, 1.0))[0],
-        first_shown_share=ratio_intervals(primacy, inconsistent, level=exact)[0],
-        test=test,
-        first_position_share=place,
+        first_shown_share=or_missing(first_shown, agree),
+        p_value=p_value,
+        first_position_share=or_missing(place, "no vote is for a place"),
     )
 
 
@@ -190,9 +184,6 @@ def repetition_stability(selections: Sequence[Sequence[int]] | IntArray, *, leve
             ``UNSCORED`` (-1), ``NOT_ASKED`` (-2).
         level: Of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings the clusters of the
             prompts, such as the instance whose two orders are two prompts.
-
-    Raises:
-        EstimationError: No draw was asked.
 
     Source: Shi et al. (2024), arXiv:2406.07791, repetition stability: the mode share, a draw without a verdict being a
     dissent to them.

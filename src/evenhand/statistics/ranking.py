@@ -592,7 +592,6 @@ class Ranking:
             unequal strength, and ranks, groups and differences are of strengths.
         contests_added: Whether contests were added to strengths that the contests alone leave infinite.
         level: The level of the intervals, and one minus the error rate of the groups.
-        prompts: The number of clusters.
         anytime: Intervals and tests hold at all looks at a growing sample together, and wherever it stops.
     """
 
@@ -603,7 +602,6 @@ class Ranking:
     balanced: bool
     contests_added: bool
     level: float
-    prompts: int
     anytime: bool
 
 
@@ -695,7 +693,6 @@ def rank_systems(
         balanced=balanced,
         contests_added=field is not None and field.contests_added,
         level=over.level,
-        prompts=len(np.unique(contests.prompt)),
         anytime=anytime,
     )
 

@@ -94,10 +94,7 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
 
     def to_judge(self) -> JudgeEngine:
         """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
-        allowed = data_classifications_of(self)
-        if allowed == self.value.data_classification_policy:
-            return self.value.to_judge()
-        return self.value.changed(data_classification_policy=allowed).to_judge()
+        return self.value.changed(data_classification_policy=data_classifications_of(self)).to_judge()
 
     def changed(self, **fields: Any) -> Self:
         """Return the same artifact with other values of these fields."""
