@@ -13,7 +13,6 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -317,6 +316,7 @@ class Calls:
 
     Attributes:
         engine: The engine that answers.
+        budget: The budget of the run.
         launched: Calls sent to the engine.
         budgeted: The engine's calls count in a budget.
         fatal: Why nothing more can be asked of the engine.
@@ -342,11 +342,11 @@ class Calls:
         self.budgeted = identity is not None
         self._identity = canonical_json(dict(identity)) if identity is not None else ""
         self._withheld = why_withheld(engine.judge_id, offline=offline) if self.budgeted else None
-        self._budget = Budget() if budget is None else budget
-        self._writer = JournalWriter(journal, self._budget) if isinstance(journal, Journal) else journal
-        limited = self._budget.max_cost is not None and self.budgeted
-        self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
-        if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
+        self.budget = Budget() if budget is None else budget
+        self._writer = JournalWriter(journal, self.budget) if isinstance(journal, Journal) else journal
+        limited = self.budget.max_cost is not None and self.budgeted
+        self._prices = Prices(engine, self.budget.max_cost or 0.0) if limited else None
+        if isinstance(engine, BatchJudge) and not offline and self.budget.max_calls != 0:  # else nothing is sent
             if journal is None:
                 raise InvalidInputError(
                     "batch=True needs a journal, which keeps the names of the batches that were paid for: leave "
@@ -367,7 +367,7 @@ class Calls:
         journaled; when it is cancelled, none.
         """
         if (stop_sending := getattr(self.engine, "stop_sending", None)) is not None:
-            self._budget.when_stopped(stop_sending)
+            self.budget.when_stopped(stop_sending)
         writing = nullcontext() if self._writer is None or not self.budgeted else self._writer.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, writing:
@@ -401,7 +401,7 @@ class Calls:
             raise copy(self._withheld)
         description = describe_request(request)
         key = request_key(self._identity, description)
-        own = Share(self._budget) if share is None else share
+        own = Share(self.budget) if share is None else share
         try:
             return await self._complete(key, description, request, own)
         finally:
@@ -471,7 +471,7 @@ class Calls:
             if isinstance(error, FatalEngineError):
                 self.fatal = self.fatal or error
             if isinstance(self.fatal, UnreachableError):
-                self._budget.stop()
+                self.budget.stop()
             raise
         except BaseException:  # such as a run that is cancelled
             hold.settle(None, may_be_billed=True)
@@ -492,18 +492,13 @@ class Calls:
             await asyncio.wait(late)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCalls:
-    """A judge's calls for one vote, launched on that vote's places in the budget."""
+class SharedCalls(Share):
+    """A judge's calls for one vote, launched on that vote's share of the budget."""
 
-    calls: Calls
-    share: Share
-
-    @property
-    def judge_id(self) -> str:
-        """The engine's name in every vote."""
-        return self.calls.judge_id
+    def __init__(self, calls: Calls, expected: int) -> None:
+        super().__init__(calls.budget, expected)
+        self._calls_of, self.judge_id = calls, calls.judge_id
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request; see :meth:`Calls.complete`."""
-        return await self.calls.complete(request, self.share)
+        return await self._calls_of.complete(request, self)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from evenhand.aggregation.verdict import Levels, draws_are_settled
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.budget import Budget, Share
+from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, JournalWriter, SharedCalls
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import (
@@ -68,13 +68,12 @@ class Run:
         limited = calls.budgeted and budget.limited
         expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet)) if limited else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
-            share = Share(budget, expected) if limited else None
-            asked = calls if share is None else SharedCalls(calls, share)
+            shared = SharedCalls(calls, expected) if limited else None
             try:
-                votes = await sheet.ask(self.flow, task.order, sample, asked, weight)
+                votes = await sheet.ask(self.flow, task.order, sample, shared or calls, weight)
             finally:
-                if share is not None:
-                    share.close()
+                if shared is not None:
+                    shared.close()
             if draws > 1:
                 votes = [vote.model_copy(update={"draws_planned": draws}) for vote in votes]
             for row, vote in zip(sheet.rows, votes, strict=True):
