@@ -550,13 +550,12 @@ def _gold_column(gold_fields: str, first: str, second: str) -> str:
     return gold_fields.replace("{first}", first).replace("{second}", second)
 
 
-def _only_criterion(criteria: object, result: str, function: str) -> object:
+def _only_criterion(criteria: object, function: str) -> object:
     """Return the single criterion of a function that takes one."""
     given = as_list(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
-            f"criteria is {criteria!r}; a {result} is about one criterion, such as "
-            f"'criteria.evenhand.pairwise.overall_quality': call {function} once for each"
+            f"criteria is {criteria!r}; {function} takes one, such as 'criteria.evenhand.pairwise.overall_quality'"
         )
     return given[0]
 
@@ -568,8 +567,7 @@ def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
         InvalidInputError: If they are not one, or bring other options than these.
     """
     allow_ties, graded = options.allow_ties, options.scale == "graded"
-    given = _only_criterion(criteria, "table of winrates", "winrates")
-    criterion = load_comparison(given, allow_ties=allow_ties, graded=graded)
+    criterion = load_comparison(_only_criterion(criteria, "winrates"), allow_ties=allow_ties, graded=graded)
     values = {option.value for option in criterion.options if not option.na}
     if (graded and len(values) <= 3) or (allow_ties and 0.5 not in values):
         labels = [option.label for option in criterion.options]
@@ -592,7 +590,7 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     names = _choice_prompts(options.prompts)
     prompts = [choice_prompt(name, options.flow) for name in names]
     modes = [GradeMode(options.model_copy(update={"prompt": prompt})) for prompt in prompts]
-    criterion = load_comparison(_only_criterion(options.criteria, "Grade Score", "grade_scores"))
+    criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields
     columns = named if isinstance(named, str) else check_names(named or (), "response_fields", 2)
     given = [Prompt(None, row, _candidates_of(row, place, columns)) for place, row in enumerate(rows)]
