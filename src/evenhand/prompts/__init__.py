@@ -119,12 +119,10 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
-    source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
     return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     """The template of a stage, in two parts.
 
     Attributes:
