@@ -16,7 +16,6 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
