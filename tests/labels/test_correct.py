@@ -153,7 +153,7 @@ def test_where_it_does_not_apply_there_is_no_score() -> None:
 def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together() -> None:
     table = judged({"alder": yes(80, 120), "birch": yes(50, 120), "cedar": yes(50, 120)})
     gold = [
-        {"instance": row, "system": system, "label": next(iter(table[f"{row}/{system}/good"])).selected}
+        {"instance": row, "system": system, "label": table[f"{row}/{system}/good"].views[0].selected}
         for system in table.systems
         for row in range(0, 120, 3)
     ]

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Final, Self, Unpack, get_args
 import numpy as np
 
 from evenhand.aggregation.scores import (
-    UNGROUPED,
     Answer,
     ChecklistScore,
     ItemReason,
@@ -87,7 +86,7 @@ from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
 
-Bounds = Mapping[str, UnscoredBounds]
+Bounds = Mapping[str, UnscoredBounds | None]
 
 SCORES: Final = {
     "pass_rate": "no response has an answered item",
@@ -105,8 +104,6 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "scaled_score_1_5": (1.0, 5.0),
 }
 """Score -> between which numbers it lies."""
-
-NOTHING_APPLIES: Final = "the checklist applies to no response"
 
 PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
     "pass": "pass_rate",
@@ -339,7 +336,7 @@ class ItemReport:
     """One question over all responses that it was asked about.
 
     Attributes:
-        label: The item's name; its question if it has none, or if names do not distinguish the questions.
+        label: The item's name; its question if it has none, or if responses have checklists of their own.
         question: The question.
         category: The category of the item; empty for none.
         weight: The weight of the item; None if it differs between checklists.
@@ -353,7 +350,7 @@ class ItemReport:
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.agreement.item_rest_correlations`).
-        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         unscored_counts: The unscored votes on it.
     """
 
@@ -403,7 +400,7 @@ class ChecklistReport(VoteMeasures):
 
     Attributes:
         num_instances: The number of responses.
-        unscored_bounds_of: Score -> its bounds, for scores with too many unscored votes for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         num_unscored: Responses without a primary score to which some item applies.
         num_partial: Responses with some items unanswered, whose score uses the other items only.
         num_na: Responses to which no item applies.
@@ -481,16 +478,12 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         [item.verdict for _, item in items],
         [item.met for _, item in items],
         [float(item.answer is not None) for _, item in items],
-        *(
-            [item.met if (item.item.category or UNGROUPED) == name else None for _, item in items]
-            for name in categories
-        ),
+        *([item.met if item.category == name else None for _, item in items] for name in categories),
         rows=rows,
         level=level,
     )
     answers = Counter(item.answer for _, item in items)
     reasons = Counter(str(item.reason) for _, item in items if item.answer is None)
-    nothing = NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"]
     scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
@@ -506,7 +499,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         na=answers["na"],
         unanswered=answers[None],
         unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
-        **means_if_unscored([result.bounds for result in results], nothing),
+        **means_if_unscored([result.bounds for result in results]),
         items=_item_reports(results, level=level, seed=seed),
         categories=tuple(
             CategoryReport(
@@ -517,13 +510,9 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
             )
             for (name, own), rate in zip(categories.items(), rates, strict=True)
         ),
-        unscored_bounds_of=_leading(led),
+        unscored_bounds_of=MappingProxyType(led),
         **measures,
     )
-
-
-def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
-    return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
 
 
 def _unscored_rate(
@@ -547,10 +536,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
     for column, by_row in enumerate(found.values()):
         passed[list(by_row), column] = [item.met for item in by_row.values()]
     telling = item_rest_correlations(passed, level=level, seed=seed)
-    names = [{item.item.name for item in by_row.values()} for by_row in found.values()]
-    times = Counter(name for own in names for name in own)
     reports = []
-    for by_row, own, discrimination in zip(found.values(), names, telling, strict=True):
+    for by_row, discrimination in zip(found.values(), telling, strict=True):
         asked = list(by_row.values())
         met, possible, sure, within = (
             [getattr(by_row.get(row), name, None) for row in range(len(results))]
@@ -559,7 +546,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         pass_rate, unscored = bounded_mean(met, possible, level=level)
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
-        named = len(own) == 1 and times[first.item.name] == 1 and not first.item.name.isdigit()
+        named = shared and not first.item.name.isdigit()
         finding = "too little to compare with"
         if not answers["yes"] or not answers["no"]:
             finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
@@ -578,8 +565,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
                 discrimination=or_missing(discrimination, finding),
-                unscored_bounds_of=_leading(
-                    {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
+                unscored_bounds_of=MappingProxyType(
+                    {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),
                 unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
             )
