@@ -615,11 +615,6 @@ class ChecklistAnalysis(Analysis):
             result = ChecklistResult.of(checklist, votes, self.parameters["primary_metric"], self.rules)
             yield JudgedSubject(subject, system, votes, result)
 
-    @property
-    def responses(self) -> tuple[JudgedSubject, ...]:
-        """The entries, ordered by system and instance."""
-        return self.entries
-
     @cached_property
     def checklists(self) -> tuple[Checklist, ...]:
         """The checklists as they were asked; one unless each row had its own."""

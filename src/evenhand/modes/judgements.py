@@ -892,11 +892,6 @@ class JudgementAnalysis(VerdictAnalysis):
         criteria = [each for each in header["criteria"] if each["name"] in left]
         return {**super().check(header, abouts), "criteria": criteria}
 
-    @property
-    def judgements(self) -> tuple[Judgement, ...]:
-        """The entries: criterion by criterion, or those of a rubric response by response."""
-        return self.entries
-
     @cached_property
     def rubric(self) -> Rubric | None:
         """The rubric as it was judged, if the criteria are those of one."""
