@@ -52,7 +52,7 @@ def judged(engine: object, data: Sequence[dict[str, str]], journal: str | None =
         progress=False,
         **HOW,
     )
-    return sum(judgement.verdict.scored for judgement in table.judgements)
+    return sum(judgement.verdict.scored for judgement in table.entries)
 
 
 def journaled(base_url: str, in_flight: int, data: Sequence[dict[str, str]]) -> int:

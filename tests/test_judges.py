@@ -53,7 +53,7 @@ def by_rows(kind, criteria, engine, how):
             result.score for result in table.results
         ]
     table = evenhand.judge(ROWS, criteria, engine, **named)
-    judged = [[each for each in table.judgements if each.instance == row] for row in NUMBERS]
+    judged = [[each for each in table.entries if each.instance == row] for row in NUMBERS]
     if table.rubric is None:
         scores = [row[0].verdict.score for row in judged]
     else:

@@ -234,7 +234,7 @@ def test_the_published_alignment_of_the_agent_judge_recomputes():
     hits = {}
     for task in dict.fromkeys(row["id"] for row in rows):  # each task has requirements of its own
         table = evenhand.checklist([row for row in rows if row["id"] == task], votes="a", gold_fields="h")
-        for each, result in zip(table.responses, table.results, strict=True):
+        for each, result in zip(table.entries, table.results, strict=True):
             pairs = [(gold, item.judged) for gold, item in zip(each.about.gold.values(), result.items, strict=True)]
             hits.setdefault(each.system, []).extend(gold == judged for gold, judged in pairs)
     shares = [round(100 * sum(found) / len(found), 2) for found in hits.values()]

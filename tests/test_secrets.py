@@ -69,9 +69,9 @@ def test_a_run_with_every_kind_of_failure(tmp_path, everything_logged, capfd):
         table = assess(engine, journal=tmp_path / "journal.sqlite3", generate_summaries=True)
     assert all(seen.headers["Authorization"] == f"Bearer {KEY}" for seen in server.requests)
     assert all(seen.headers["X-Project"] == HEADER for seen in server.requests)
-    reasons = [judgement.verdict.votes[0].unscored_reason for judgement in table.judgements]
+    reasons = [judgement.verdict.votes[0].unscored_reason for judgement in table.entries]
     assert reasons.count("engine_error") == 4
-    told = [str(judgement.verdict.votes[0].error) for judgement in table.judgements]
+    told = [str(judgement.verdict.votes[0].error) for judgement in table.entries]
     assert sum("[redacted]" in message for message in told) >= 2  # the 500 and the 400 echoed the key, and said so
     table.save(tmp_path / "table.jsonl")
     table.to_pandas().to_csv(tmp_path / "table.csv")
@@ -91,7 +91,7 @@ def test_an_error_with_the_key_in_a_200_is_told_without_it(tmp_path, everything_
     with JudgeServer(reply=lambda body: {"error": {"message": f"bad key <{secret}>"}}) as server:
         table = assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3")
     table.save(tmp_path / "table.jsonl")
-    assert "bad key <[redacted]>" in str(table.judgements[0].verdict.votes[0].error)
+    assert "bad key <[redacted]>" in str(table.entries[0].verdict.votes[0].error)
     assert_no_file_tells(tmp_path)
     assert_silent(everything_logged.text)
 
@@ -184,7 +184,7 @@ def test_an_engine_of_unitxt_with_a_key(tmp_path, everything_logged, monkeypatch
     monkeypatch.delenv("OUR_SECRET_NAME")
     engine = SecretTestEngine(**fields)
     table = assess(engine, journal=tmp_path / "journal.sqlite3")
-    assert "[redacted]" in str(table.judgements[2].verdict.votes[0].error)
+    assert "[redacted]" in str(table.entries[2].verdict.votes[0].error)
     table.save(tmp_path / "table.jsonl")
     assert_no_file_tells(tmp_path)
     assert_silent(repr(UnitxtBridge(engine).identity()) + repr(table.parameters))

@@ -132,7 +132,7 @@ def test_gold_votes_and_examples_are_read_alike():
     rows = [{"response": f"r{place}", "gold": cell, "vote": "Yes"} for place, cell in enumerate(CELLS)]
     engine = SimulatedEngine(name="judge")
     judged = evenhand.judge(rows, YES_FIRST, engine, gold_fields={"correct": "gold"}, progress=False, journal=None)
-    assert [judgement.gold for judgement in judged.judgements] == EXPECTED
+    assert [judgement.gold for judgement in judged.entries] == EXPECTED
     table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold_fields="gold")
     assert [each.gold for each in table] == EXPECTED
     aggregated = evenhand.aggregate_votes(rows, "gold", YES_FIRST)
@@ -140,6 +140,6 @@ def test_gold_votes_and_examples_are_read_alike():
     pool = example_pool(rows, YES_FIRST, "gold")
     assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
     checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)
-    assert [next(iter(each.about.gold.values())) for each in checked.responses] == [
+    assert [next(iter(each.about.gold.values())) for each in checked.entries] == [
         label and label.lower() for label in EXPECTED
     ]

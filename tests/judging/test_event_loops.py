@@ -18,7 +18,7 @@ def assess(server, count, **settings):
 
 
 def labels(table):
-    return [vote.selected_label for judgement in table.judgements for vote in judgement.verdict.votes]
+    return [vote.selected_label for judgement in table.entries for vote in judgement.verdict.votes]
 
 
 @pytest.fixture

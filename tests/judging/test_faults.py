@@ -36,7 +36,7 @@ def assess(server, *, rows=ROWS, journal=None, max_failure_rate=1.0, options=Non
 
 
 def votes_of(table):
-    return [judgement.verdict.votes[0] for judgement in table.judgements]
+    return [judgement.verdict.votes[0] for judgement in table.entries]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_does_not_pass_leaves_one_row_unscored_and_says_why(fault, settings
     assert [vote.unscored_reason for vote in votes] == [reason if row == HIT else None for row in range(5)]
     assert [vote.selected_label for vote in votes] == [None if row == HIT else "Mid" for row in range(5)]
     assert server.seen == UNDISTURBED - 2 + calls
-    verdict = table.judgements[HIT].verdict
+    verdict = table.entries[HIT].verdict
     assert (verdict.unscored_reason, verdict.aggregated_value) == (reason, None)
     assert (votes[HIT].error is None) == (told is None)
     if told is not None:
@@ -95,4 +95,4 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
         table = assess(server, rows=[{"response": "cut \ud83d"}], structured_output=False)
     assert "cut \ufffd" in conversation(server.bodies[0])
     table.save(tmp_path / "table.parquet")
-    assert evenhand.open(tmp_path / "table.parquet").judgements == table.judgements
+    assert evenhand.open(tmp_path / "table.parquet").entries == table.entries

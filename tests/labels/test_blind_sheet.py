@@ -233,7 +233,7 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"rows with \['a'\], which are not answers"):
         evenhand.read_labels(tmp_path / "rows.jsonl", draw=sheet)
-    with pytest.raises(InvalidInputError, match="is not a sampling record"):
+    with pytest.raises(InvalidInputError, match="is no draw of a sheet"):
         evenhand.read_labels(few, draw=tmp_path / "rows.jsonl")
 
 

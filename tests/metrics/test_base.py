@@ -100,7 +100,7 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (PairwiseJudge, OVERALL, {"on_position_bias": "ties"}, "Did you mean 'tie'"),
     (GradeScore, OVERALL, {"prompt": "Judge {{ response }}"}, "names 'response', which is not one of its placeholders"),
     (GradeScore, OVERALL, {"prompt": "select", "flow": "two_step"}, "one_step"),
-    (GradeScore, OVERALL, {"aggregation": "mode"}, "that of one judge"),
+    (GradeScore, OVERALL, {"aggregation": "mode"}, "which is of one judge"),
     (GradeScore, OVERALL, {"stop_early": True}, "stop_early"),
     (GradeScore, OVERALL, {"scoring": "expected"}, "scoring"),
     (BestOfJudge, OVERALL, {"on_position_bias": "tie"}, "'average', 'abstain', 'first'"),

@@ -51,7 +51,7 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
     assert "clusters" not in naive.text_tables()[0].headers
     table.save(tmp_path / "judged.parquet")
     again = evenhand.open(tmp_path / "judged.parquet")
-    assert again.judgements[7].cluster == "d1"
+    assert again.entries[7].cluster == "d1"
     assert again.summaries == table.summaries
     assert again.rescore(on_position_bias="first").summaries["alder", "polite"].score.n == 8
 

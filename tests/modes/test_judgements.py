@@ -87,10 +87,10 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
         rows, LEVELS, engine, response_fields=("alder", "birch"), context_fields=[], journal=None, progress=False
     )
     assert len(engine.requests) == 3 * 2 * 2  # three responses, two orders, two steps
-    last = table.judgements[-1]
+    last = table.entries[-1]
     assert (last.system, last.instance, last.verdict.unscored_reason) == ("birch", 1, "missing_response")
     summary = table.summaries["birch", "level"]
     assert (summary.num_instances, summary.num_unscored, summary.score.n) == (2, 1, 1)
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
-    assert table.rescore(on_position_bias="first").judgements[-1] == last
+    assert table.rescore(on_position_bias="first").entries[-1] == last
     assert "missing_response" in table.to_dataset()["unscored_reason"]

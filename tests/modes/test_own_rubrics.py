@@ -37,7 +37,7 @@ def results():
 
 def test_each_row_is_scored_by_its_own_points(results):
     # (7 − 9) / 10; 5 / 5; only the fault of the third was read; the fourth has no response
-    assert [(each.result.score, each.result.unscored_reason) for each in results.subjects] == [
+    assert [(each.result.score, each.result.unscored_reason) for each in results.entries] == [
         (-0.2, None),
         (1.0, None),
         (None, "empty"),

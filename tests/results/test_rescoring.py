@@ -63,7 +63,7 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     assert early.score == full.score
     assert full.spread is not None
     assert early.spread == Missing("nothing was drawn twice, or draws could stop early")
-    first = [item.verdict.model_copy(update={"votes": item.verdict.votes[:2]}) for item in every.judgements]
+    first = [item.verdict.model_copy(update={"votes": item.verdict.votes[:2]}) for item in every.entries]
     shares = [sum(vote.selected_index == item.selected_index for vote in item.votes) / 2 for item in first]
     assert early.agreement.estimate == pytest.approx(sum(shares) / len(shares))
     [alone] = table.panel(*cell).judges

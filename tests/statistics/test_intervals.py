@@ -126,9 +126,17 @@ def test_t_is_students_interval():
     assert (result.method, result.n) == ("cluster_t", 4)
 
 
-def test_a_level_is_a_share():
-    with pytest.raises(InvalidInputError, match="level is 95"):
-        mean_intervals([1.0], level=95)
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ([1.5], {}, "the score 1.5 is outside the bounds"),
+        ([0.5, math.inf], {}, "the score inf"),
+        ([1.0], {"level": 95}, "level is 95"),
+    ],
+)
+def test_what_cannot_be_used_is_named(values, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        mean_intervals(values, **options)
 
 
 @pytest.mark.parametrize("n", [1, 4, 10, 41])

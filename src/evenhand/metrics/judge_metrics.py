@@ -705,10 +705,7 @@ PAIRWISE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType({**PROMPT_NAMES, "
 
 
 def _system_entries(
-    system: str,
-    held: Sequence[tuple[Contest, Sequence[OrderView]]],
-    rate: Union[float, None],
-    rank: Union[int, None],
+    system: str, held: Sequence[tuple[Contest, Sequence[OrderView]]], rate: Union[float, None], rank: Union[int, None]
 ) -> Dict[str, Any]:
     """Return an instance's entries for a system, with one entry per contest."""
     contests = [contest for contest, _ in held]

@@ -127,11 +127,6 @@ class ModeAnalysis(Analysis):
             )
             yield JudgedSubject(subject, about["system"], votes, self.mode.result(subject, votes))
 
-    @property
-    def subjects(self) -> tuple[JudgedSubject, ...]:
-        """The entries, ordered by system and instance."""
-        return self.entries
-
     @cached_property
     def measures(self) -> Mapping[str, Any]:
         """System -> its measures, as the mode has them."""

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, Unpack, get_args
 
 import numpy as np
 
 from evenhand.aggregation.scores import (
-    UNGROUPED,
     Answer,
     ChecklistScore,
     ItemReason,
@@ -87,26 +86,16 @@ from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
 
-Bounds = Mapping[str, UnscoredBounds]
+Bounds = Mapping[str, UnscoredBounds | None]
 
-SCORES: Final = {
-    "pass_rate": "no response has an answered item",
-    "weighted_score": "the answered items weigh nothing",
-    "normalized_score": "no response has a mean over draws",
-    "primary_score": "no response has a primary score",
-    "scaled_score_1_5": "no response has an answered item",
-}
-"""The scores of a response -> why there may be none."""
-
-OF_RESPONSE: Final = tuple(SCORES)
+OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
+"""The scores of a response."""
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     **dict.fromkeys((*OF_RESPONSE, "micro_pass_rate"), (0.0, 1.0)),
     "scaled_score_1_5": (1.0, 5.0),
 }
 """Score -> between which numbers it lies."""
-
-NOTHING_APPLIES: Final = "the checklist applies to no response"
 
 PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
     "pass": "pass_rate",
@@ -339,7 +328,7 @@ class ItemReport:
     """One question over all responses that it was asked about.
 
     Attributes:
-        label: The item's name; its question if it has none, or if names do not distinguish the questions.
+        label: The item's name; its question if it has none, or if responses have checklists of their own.
         question: The question.
         category: The category of the item; empty for none.
         weight: The weight of the item; None if it differs between checklists.
@@ -353,7 +342,7 @@ class ItemReport:
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.agreement.item_rest_correlations`).
-        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         unscored_counts: The unscored votes on it.
     """
 
@@ -403,7 +392,7 @@ class ChecklistReport(VoteMeasures):
 
     Attributes:
         num_instances: The number of responses.
-        unscored_bounds_of: Score -> its bounds, for scores with too many unscored votes for the mean to lead.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         num_unscored: Responses without a primary score to which some item applies.
         num_partial: Responses with some items unanswered, whose score uses the other items only.
         num_na: Responses to which no item applies.
@@ -472,7 +461,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
             level=level,
             bounds=RANGES[name],
         )
-        for name in SCORES
+        for name in OF_RESPONSE
     }
     categories: dict[str, list[tuple[int, ItemResult]]] = {}
     for row, item in items:
@@ -481,17 +470,13 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         [item.verdict for _, item in items],
         [item.met for _, item in items],
         [float(item.answer is not None) for _, item in items],
-        *(
-            [item.met if (item.item.category or UNGROUPED) == name else None for _, item in items]
-            for name in categories
-        ),
+        *([item.met if item.category == name else None for _, item in items] for name in categories),
         rows=rows,
         level=level,
     )
     answers = Counter(item.answer for _, item in items)
     reasons = Counter(str(item.reason) for _, item in items if item.answer is None)
-    nothing = NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"]
-    scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
+    scores: dict[str, Any] = {name: or_missing(mean, "no response has one") for name, (mean, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
     return ChecklistReport(
@@ -506,7 +491,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         na=answers["na"],
         unanswered=answers[None],
         unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
-        **means_if_unscored([result.bounds for result in results], nothing),
+        **means_if_unscored([result.bounds for result in results]),
         items=_item_reports(results, level=level, seed=seed),
         categories=tuple(
             CategoryReport(
@@ -517,13 +502,9 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
             )
             for (name, own), rate in zip(categories.items(), rates, strict=True)
         ),
-        unscored_bounds_of=_leading(led),
+        unscored_bounds_of=MappingProxyType(led),
         **measures,
     )
-
-
-def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
-    return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
 
 
 def _unscored_rate(
@@ -547,10 +528,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
     for column, by_row in enumerate(found.values()):
         passed[list(by_row), column] = [item.met for item in by_row.values()]
     telling = item_rest_correlations(passed, level=level, seed=seed)
-    names = [{item.item.name for item in by_row.values()} for by_row in found.values()]
-    times = Counter(name for own in names for name in own)
     reports = []
-    for by_row, own, discrimination in zip(found.values(), names, telling, strict=True):
+    for by_row, discrimination in zip(found.values(), telling, strict=True):
         asked = list(by_row.values())
         met, possible, sure, within = (
             [getattr(by_row.get(row), name, None) for row in range(len(results))]
@@ -559,7 +538,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         pass_rate, unscored = bounded_mean(met, possible, level=level)
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
-        named = len(own) == 1 and times[first.item.name] == 1 and not first.item.name.isdigit()
+        named = shared and not first.item.name.isdigit()
         finding = "too little to compare with"
         if not answers["yes"] or not answers["no"]:
             finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
@@ -578,8 +557,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
                 discrimination=or_missing(discrimination, finding),
-                unscored_bounds_of=_leading(
-                    {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
+                unscored_bounds_of=MappingProxyType(
+                    {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),
                 unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in asked]), list(by_row)),
             )
@@ -588,7 +567,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
 
 
 MOST_QUESTIONS = 40
-_LONGEST_LABEL = 38
 _MICRO = (
     "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
     "responses (macro)."
@@ -627,11 +605,6 @@ class ChecklistAnalysis(Analysis):
             subject = Subject(instance, {system: None}, judged=checklist, cluster=about["cluster"], gold=gold)
             result = ChecklistResult.of(checklist, votes, self.parameters["primary_metric"], self.rules)
             yield JudgedSubject(subject, system, votes, result)
-
-    @property
-    def responses(self) -> tuple[JudgedSubject, ...]:
-        """The entries, ordered by system and instance."""
-        return self.entries
 
     @cached_property
     def checklists(self) -> tuple[Checklist, ...]:
@@ -763,25 +736,8 @@ class ChecklistAnalysis(Analysis):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
-        level = self.parameters["level"]
-        rates = {
-            system: {each.category: format_interval(each.pass_rate) for each in report.categories}
-            for system, report in self.reports.items()
-        }
-        categories = dict.fromkeys(category for own in rates.values() for category in own)
-        by_category = TextTable(
-            title=f"Pass rate of each category, over its answers about all responses [{format_level(level)}]",
-            headers=("category", *rates),
-            rows=tuple((each, *(own.get(each, "") for own in rates.values())) for each in categories),
-            notes=(_MICRO,),
-            kind="categories",
-        )
-        return (
-            self._systems_table(),
-            *differences_tables(self.differences, level=level),
-            self._questions_table(),
-            *([by_category] if len(categories) > 1 else []),
-        )
+        differences = differences_tables(self.differences, level=self.parameters["level"])
+        return (self._systems_table(), *differences, *self._rates_tables())
 
     @property
     def _primary(self) -> str:
@@ -826,35 +782,35 @@ class ChecklistAnalysis(Analysis):
         notes.append("All items: the share of yes among all answered items of all responses.")
         return (*notes, *self.run_notes)
 
-    def _questions_table(self) -> TextTable:
-        """Return the pass rate of each question and system, and the discrimination if there is one system."""
-        found: dict[str, dict[str, ItemReport]] = {}
-        categories: dict[str, str] = {}
+    def _rates_tables(self) -> Iterator[TextTable]:
+        """Give the pass rates of the questions and of several categories, with a column for each system."""
+        questions: dict[tuple[str, ...], dict[str, ItemReport]] = {}
+        categories: dict[tuple[str, ...], dict[str, CategoryReport]] = {}
         for system, report in self.reports.items():
             for item in report.items:
-                found.setdefault(item.label, {})[system] = item
-                categories.setdefault(item.label, item.category)
+                questions.setdefault((item.label, item.category), {})[system] = item
+            for each in report.categories:
+                categories.setdefault((each.category,), {})[system] = each
 
         def rate_of(system: str) -> Column:
             return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
 
-        columns = [*map(rate_of, self.reports)]
-        columns.append(Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values()))))
-        notes = []
+        def discriminations(own: Mapping[str, ItemReport]) -> str:
+            return "; ".join(item.finding or format_interval(item.discrimination) for item in own.values())
+
+        rates, level, notes = [*map(rate_of, self.reports)], format_level(self.parameters["level"]), []
+        unanswered = Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values())))
+        columns, rows = [*rates, unanswered], list(questions.items())
         if len(self.reports) == 1:
+            columns.append(Column("discrimination", discriminations))
             notes.append(_DISCRIMINATION)
-            (system,) = self.reports
-            columns.append(
-                Column("discrimination", lambda own: own[system].finding or format_interval(own[system].discrimination))
-            )
-        if len(found) > MOST_QUESTIONS:
-            notes.append(f"{len(found) - MOST_QUESTIONS} more questions are in the reports of the table.")
-        rows = [
-            ((label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…", categories[label]), own)
-            for label, own in islice(found.items(), MOST_QUESTIONS)
-        ]
-        title = f"Pass rate of each question [{format_level(self.parameters['level'])}]"
-        return measures_table(title, ("question", "category"), rows, columns, notes, kind="questions")
+        if len(rows) > MOST_QUESTIONS:
+            notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
+        title, labels = f"Pass rate of each question [{level}]", ("question", "category")
+        yield measures_table(title, labels, rows[:MOST_QUESTIONS], columns, notes, kind="questions")
+        if len(categories) > 1:
+            title = f"Pass rate of each category, over its answers about all responses [{level}]"
+            yield measures_table(title, ("category",), categories, rates, [_MICRO], kind="categories")
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""

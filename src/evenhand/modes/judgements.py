@@ -114,8 +114,7 @@ class DirectMode(Mode[Verdict]):
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
-        criteria = [each.model_dump(mode="json") for each in judged]
-        return {"systems": [*systems], "criteria": criteria, "rubric": None}
+        return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
@@ -891,11 +890,6 @@ class JudgementAnalysis(VerdictAnalysis):
             )
         criteria = [each for each in header["criteria"] if each["name"] in left]
         return {**super().check(header, abouts), "criteria": criteria}
-
-    @property
-    def judgements(self) -> tuple[Judgement, ...]:
-        """The entries: criterion by criterion, or those of a rubric response by response."""
-        return self.entries
 
     @cached_property
     def rubric(self) -> Rubric | None:

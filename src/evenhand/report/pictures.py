@@ -84,9 +84,6 @@ SETTINGS: Final[dict[str, Any]] = {
     "axes.edgecolor": GREY,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": SIZE,
-    "axes.titleweight": "bold",
     "grid.color": PALE,
     "ytick.major.size": 0,
 }
@@ -165,7 +162,6 @@ class Matrix:
     """Numbers in a grid, with shades from -1 (one colour) over 0 (white) to 1 (the other).
 
     Attributes:
-        title: Above it; empty for nothing.
         names: The names of the rows.
         columns: Names of the columns.
         shades: One list per row; 0 also where there is no number.
@@ -174,7 +170,6 @@ class Matrix:
         down: The label of the rows.
     """
 
-    title: str
     names: Sequence[str]
     columns: Sequence[str]
     shades: Sequence[Sequence[float]]
@@ -204,7 +199,6 @@ class Matrix:
         axes.set_xlabel(self.across)
         axes.xaxis.set_label_position("top")
         axes.set_ylabel(self.down)
-        axes.set_title(_shorten([self.title])[0])
         axes.spines[:].set_visible(False)
 
 
@@ -376,7 +370,7 @@ def _matrix(results: Results, findings: Findings) -> Drawn | None:
     rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     notes += [f"Shown are the best {MOST_SYSTEMS} systems."] * (len(systems) == MOST_SYSTEMS)
-    panel = Matrix("", systems, systems, shades, texts, "against the column's", "the row's system")
+    panel = Matrix(systems, systems, shades, texts, "against the column's", "the row's system")
     return "Who beats whom", [panel], notes
 
 
@@ -408,7 +402,7 @@ def _levels(results: Results, _: Findings) -> Drawn | None:
         }
         shares = _shares_of(counts.values(), parts := (*levels, *rest, NO_VERDICT))
         texts = [[format_percent(share) for share in row] for row in shares]
-        panels.append(Matrix("", list(counts), parts, shares, texts))
+        panels.append(Matrix(list(counts), parts, shares, texts))
     note = "The share of each level among all rows, those without a verdict included."
     return ("Distribution of levels", panels, [note]) if panels else None
 
@@ -428,7 +422,7 @@ def _gold(results: Results, _: Findings) -> Drawn | None:
     for labels, found in counts.items():
         columns = (*labels, NO_VERDICT)
         texts = [[format_count(own[column]) for column in columns] for own in found.values()]
-        panels.append(Matrix("", labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "people"))
+        panels.append(Matrix(labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "people"))
     note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
     return ("Verdicts against gold", panels, [note]) if panels else None
 

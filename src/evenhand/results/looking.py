@@ -168,11 +168,7 @@ def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list
 
 
 def verdict_view(
-    cell: Cell,
-    asked: QuestionAsked,
-    sent: Sequence[Sent],
-    row: str,
-    texts: Texts | None = None,
+    cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], row: str, texts: Texts | None = None
 ) -> VerdictView:
     """Return the view of a cell.
 

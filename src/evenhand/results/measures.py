@@ -685,16 +685,13 @@ class Spending:
                 f"{format_count(self.unscored_from_journal, 'unscored vote')} came from the journal, whose replies are "
                 "never asked for again: to ask again, name a new journal (journal=…, in the shell --journal)."
             )
-        replies, requests = format_count(self.unreported, "reply"), format_count(self.lost, "request")
         if self.lost:
-            parts.append(f"{requests} brought no reply and may be billed.")
+            parts.append(f"{format_count(self.lost, 'request')} brought no reply and may be billed.")
         if self.unreported:
+            replies = format_count(self.unreported, "reply")
             parts.append(f"The server did not report the usage of {replies}, or less than their texts have.")
         if self.cost_reserved:
-            reserved_for = [f"{replies} whose usage the server did not report"] * bool(self.unreported)
-            reserved_for += [f"{requests} without a reply"] * bool(self.lost)
-            reserved = " and ".join(reserved_for)
-            parts.append(f"{format_cost(self.cost_reserved)} of max_cost is reserved for {reserved}.")
+            parts.append(f"{format_cost(self.cost_reserved)} of max_cost is reserved for them.")
         if self.cost_left is not None:
             parts.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
         if self.calls_left is not None:

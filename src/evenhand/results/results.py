@@ -926,10 +926,8 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
 
     If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
     """
-    own, others = (
-        [each.analysis.question_name(Cell(dict(about), ())) for about in each.abouts()] for each in (one, other)
-    )
-    named = set(own)
+    named = {one.analysis.question_name(Cell(dict(about), ())) for about in one.abouts()}
+    others = [other.analysis.question_name(Cell(dict(about), ())) for about in other.abouts()]
     shared = [(place[row], row, names) for row, *names in others if (place[row], *names) in named]
     first, second = one.fingerprint, other.fingerprint
     changed = first.changes(second)
@@ -938,15 +936,13 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
     new = sum(a != b for a, b in known)
     of = f"{format_count(new)} of {format_count(len(shared), 'row')}"
     notes = []
-    if any(here != there for here, there, _ in shared):
-        notes.append("Rows are joined by their ids: they do not stand in the same places.")
     if changed:
         notes.append(f"Not made the same way: {'; '.join(changed)}.")
     if new:
         notes.append(f"On {of} the judges were shown something else.")
     if new and changed:
         notes.append(CONFOUNDED)
-        warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=4)
+        warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=3)
     if not new and not changed and known and first.judge and second.judge:
         notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

@@ -332,6 +332,9 @@ def mean_intervals(
     Returns:
         One interval a column; None for a column without a value.
 
+    Raises:
+        InvalidInputError: A value outside the bounds, or a bad level.
+
     >>> ten_of_ten, = mean_intervals([1.0] * 10)
     >>> round(ten_of_ten.low, 2), ten_of_ten.high
     (0.76, 1.0)
@@ -339,7 +342,10 @@ def mean_intervals(
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
     (0.57, 0.75, 0.83, None)
     """
-    table = np.asarray(values, dtype=float)
+    table, (low, high) = np.asarray(values, dtype=float), bounds
+    if (np.abs(table - (low + high) / 2) > (0.5 + 1e-9) * (high - low)).any():
+        outside = float(table[np.abs(table - (low + high) / 2) > (high - low) / 2][0])
+        raise InvalidInputError(f"the score {outside!r} is outside the bounds {bounds!r}; pass those that hold for it")
     present = ~np.isnan(table)
     return ratio_intervals(np.where(present, table, 0.0), present.astype(float), level=level, bounds=bounds)
 

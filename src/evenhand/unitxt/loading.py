@@ -128,8 +128,8 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """
     if isinstance(reference, Referent):
         return reference
-    what = shown(reference)
-    if isinstance(reference, VALUES[kind] if kind else tuple(VALUES.values())):
+    what, kinds = shown(reference), (VALUES[kind],) if kind else tuple(VALUES.values())
+    if isinstance(reference, kinds):
         return Referent(reference, reference, what)
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
@@ -144,12 +144,8 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         from evenhand.unitxt.criteria_artifacts import data_of  # noqa: PLC0415 - imports unitxt
 
         found = data_of(reference)
-        kinds = [each for each in VALUES if isinstance(found, VALUES[each])]
-        named = "criterion" if isinstance(found, dict) else next(iter(kinds), None)
-        if named is None or named != (kind or named):
-            wanted = kind or "criterion, a rubric or a checklist"
-            raise ArtifactError(f"{what} is a {type(reference).__name__}, not a {wanted}")
-        return Referent(found, reference, f"the {named} {getattr(reference, 'name', '')!r}")
+        if isinstance(found, kinds) or (isinstance(found, dict) and kind in {None, "criterion"}):
+            return Referent(found, reference, f"the {kind or 'artifact'} {getattr(reference, 'name', '')!r}")
     wanted = kind or "criterion"
     given = f"no {wanted} was given" if reference is None else f"{what} is a {type(reference).__name__}"
     raise ArtifactError(
