@@ -114,8 +114,7 @@ class DirectMode(Mode[Verdict]):
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
-        criteria = [each.model_dump(mode="json") for each in judged]
-        return {"systems": [*systems], "criteria": criteria, "rubric": None}
+        return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
