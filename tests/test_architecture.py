@@ -117,7 +117,7 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 """Modules of ours that import unitxt."""
 
 LOCAL_IMPORTS = {
-    **dict.fromkeys(("results/looking.py", "results/results.py"), "pandas: for its frames only"),
+    **dict.fromkeys(("labels/correct.py", "results/looking.py", "results/results.py"), "pandas: for its frames only"),
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
     "run_files.py": "the shell reads its options for every page of help",
 }

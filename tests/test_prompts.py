@@ -182,6 +182,14 @@ def test_a_prompt_of_the_users_own_is_filled_fenced_and_told_how_to_reply(flow, 
     assert sent.endswith(told)
 
 
+def test_a_prompt_of_the_users_own_places_each_context():
+    own = Flow(flow="verdict_only", prompt="{{ context_question }} {{ response }} {{ context_page }}")
+    sent = ask(assessment(context={"page": "It is blue.", "question": "Which colour?"}), own).sent(0)
+    assert sent.index("Which colour?") < sent.index("Hello, friend.") < sent.index("It is blue.")
+    with pytest.raises(InvalidPromptError, match=r"'context_page' is undefined.*context_fields"):
+        ask(assessment(context={"question": "Which colour?"}), own)
+
+
 @pytest.mark.parametrize(
     ("prompt", "sheet", "message"),
     [

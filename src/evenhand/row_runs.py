@@ -84,11 +84,10 @@ class ResponseRows:
     Attributes:
         rows: The data; of data with one row per response the first row of each prompt.
         systems: The columns with responses, or the names of the systems.
-        texts: System -> response for each row, where these are not in columns of the rows.
+        prompts: The responses to each row, where these are not in columns of the rows.
         context_fields: Name shown -> column; None for those of what is judged.
         reference_field: The column with a known good answer.
         guidelines: Instructions for the judge.
-        ids: The ids of the rows; empty if they have none.
         clusters: The cluster of each row; None if rows are independent.
         kept: What a result repeats of the columns of the rows: their ids (:func:`~evenhand.data.rows.row_ids`) and
             groups (:func:`~evenhand.data.fields.row_groups`).
@@ -96,11 +95,10 @@ class ResponseRows:
 
     rows: Sequence[Row]
     systems: tuple[str, ...]
-    texts: Sequence[Mapping[str, str | None]] | None
+    prompts: Sequence[Prompt] | None
     context_fields: Mapping[str, str] | None
     reference_field: str | None
     guidelines: str
-    ids: Sequence[str]
     clusters: tuple[str | None, ...]
     kept: Mapping[str, Any]
 
@@ -110,8 +108,7 @@ class ResponseRows:
         rows: Sequence[Row],
         options: RunArguments,
         *,
-        texts: Sequence[Mapping[str, str | None]] | None = None,
-        prompt_ids: Sequence[str] | None = None,
+        prompts: Sequence[Prompt] | None = None,
         apart: Iterable[str] = (),
     ) -> Self:
         """Return rows with the columns that the options name.
@@ -119,8 +116,8 @@ class ResponseRows:
         Args:
             rows: The data.
             options: The arguments of the function.
-            texts: System -> response for each row, if these are not the columns that ``response_fields`` names.
-            prompt_ids: The ids of prompts, which a result keeps with its contests.
+            prompts: The responses to each row, if these are not in the columns that ``response_fields`` names; ids of
+                prompts are kept with contests.
             apart: Columns that are neither contexts nor clusters, such as those of labels, in which ``{system}`` stands
                 for a system.
 
@@ -128,24 +125,19 @@ class ResponseRows:
             InvalidInputError: If a row has no id, or one that another has.
         """
         named: Any = getattr(options, "response_fields", ())
-        systems = ((named,) if isinstance(named, str) else tuple(named)) if texts is None else tuple(texts[0])
-        others = {column.replace("{system}", system) for column in apart for system in systems}
-        found = {} if prompt_ids is not None else row_ids(rows, options.id_field)
+        systems = tuple(prompts[0].responses if prompts else [named] if isinstance(named, str) else named)
+        apart = {*systems, *(column.replace("{system}", system) for column in apart for system in systems)}
+        kept = row_ids(rows, options.id_field) if prompts is None or prompts[0].id is None else {}
+        what = "row" if prompts is None else "prompt"
         return cls(
             rows,
             systems,
-            texts,
+            prompts,
             context_mapping(options.context_fields),
-            reference_column(options.reference_field, rows[0], {*systems, *others}),
+            reference_column(options.reference_field, rows[0], apart),
             getattr(options, "guidelines", ""),
-            prompt_ids or found.get("ids", ()),
-            read_clusters(
-                rows,
-                options.cluster_field,
-                apart={*systems, *others},
-                what="row" if prompt_ids is None else "prompt",
-            ),
-            {**found, **row_groups(rows, options.group_fields)},
+            read_clusters(rows, options.cluster_field, apart=apart, what=what),
+            {**kept, **row_groups(rows, options.group_fields)},
         )
 
     def text(self, instance: int, system: str) -> str | None:
@@ -154,8 +146,8 @@ class ResponseRows:
         Raises:
             InvalidInputError: If the row has no such column.
         """
-        if self.texts is not None:
-            return self.texts[instance][system]
+        if self.prompts is not None:
+            return self.prompts[instance].responses[system]
         response = field_of(self.rows[instance], system, instance, "response_fields")
         return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
@@ -168,7 +160,8 @@ class ResponseRows:
             InvalidInputError: If the row lacks a column.
         """
         texts = {system: self.text(instance, system) for system in ([systems] if isinstance(systems, str) else systems)}
-        known = {"row_id": self.row_id(instance), "cluster": self.clusters[instance], **known}
+        marked = () if self.prompts is None else self.prompts[instance].data_classifications
+        known |= {"row_id": self.row_id(instance), "cluster": self.clusters[instance]}
         if all(text is None for text in texts.values()):
             return Subject(instance, texts, judged=judged, **known)
         return subject_of_row(
@@ -179,12 +172,15 @@ class ResponseRows:
             context_fields=self.context_fields,
             reference_field=self.reference_field,
             guidelines=self.guidelines,
+            data_classifications=marked or None,
             **known,
         )
 
     def row_id(self, instance: int) -> str:
         """Return the id of a row; empty if it has none."""
-        return str(self.ids[instance]) if self.ids else ""
+        if self.prompts is not None and (known := self.prompts[instance].id) is not None:
+            return known
+        return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def parameters(self) -> dict[str, Any]:
         """Return what a result repeats of them."""
@@ -510,17 +506,9 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
     gold = read_preferences(prompts, gold_fields)
     names = tuple(prompts[0].responses)
     gold_columns = [_gold_column(gold_fields, *pair) for pair in product(names, names)] if gold_fields else []
-    responses = ResponseRows.of(
-        [prompt.fields for prompt in prompts],
-        options,
-        texts=[prompt.responses for prompt in prompts],
-        prompt_ids=[prompt.id or "" for prompt in prompts],
-        apart=[*layout.columns, *gold_columns],
-    )
-    subjects = [
-        responses.subject(place, names, criterion, gold=gold[place], data_classifications=prompt.data_classifications)
-        for place, prompt in enumerate(prompts)
-    ]
+    apart, held = [*layout.columns, *gold_columns], [prompt.fields for prompt in prompts]
+    responses = ResponseRows.of(held, options, prompts=prompts, apart=apart)
+    subjects = [responses.subject(place, names, criterion, gold=own) for place, own in enumerate(gold)]
     parameters = {
         "systems_field": options.systems_field,
         "response_fields": layout.columns[0] if layout.is_long else list(layout.columns),
@@ -562,13 +550,12 @@ def _gold_column(gold_fields: str, first: str, second: str) -> str:
     return gold_fields.replace("{first}", first).replace("{second}", second)
 
 
-def _only_criterion(criteria: object, result: str, function: str) -> object:
+def _only_criterion(criteria: object, function: str) -> object:
     """Return the single criterion of a function that takes one."""
     given = as_list(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
-            f"criteria is {criteria!r}; a {result} is about one criterion, such as "
-            f"'criteria.evenhand.pairwise.overall_quality': call {function} once for each"
+            f"criteria is {criteria!r}; {function} takes one, such as 'criteria.evenhand.pairwise.overall_quality'"
         )
     return given[0]
 
@@ -580,8 +567,7 @@ def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
         InvalidInputError: If they are not one, or bring other options than these.
     """
     allow_ties, graded = options.allow_ties, options.scale == "graded"
-    given = _only_criterion(criteria, "table of winrates", "winrates")
-    criterion = load_comparison(given, allow_ties=allow_ties, graded=graded)
+    criterion = load_comparison(_only_criterion(criteria, "winrates"), allow_ties=allow_ties, graded=graded)
     values = {option.value for option in criterion.options if not option.na}
     if (graded and len(values) <= 3) or (allow_ties and 0.5 not in values):
         labels = [option.label for option in criterion.options]
@@ -604,12 +590,12 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     names = _choice_prompts(options.prompts)
     prompts = [choice_prompt(name, options.flow) for name in names]
     modes = [GradeMode(options.model_copy(update={"prompt": prompt})) for prompt in prompts]
-    criterion = load_comparison(_only_criterion(options.criteria, "Grade Score", "grade_scores"))
+    criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields
     columns = named if isinstance(named, str) else check_names(named or (), "response_fields", 2)
-    texts = [_candidates_of(row, place, columns) for place, row in enumerate(rows)]
-    responses = ResponseRows.of(rows, options, texts=texts, apart=map(str, as_list(columns)))
-    subjects = tuple(responses.subject(place, own, criterion) for place, own in enumerate(texts))
+    given = [Prompt(None, row, _candidates_of(row, place, columns)) for place, row in enumerate(rows)]
+    responses = ResponseRows.of(rows, options, prompts=given, apart=map(str, as_list(columns)))
+    subjects = tuple(responses.subject(place, own.responses, criterion) for place, own in enumerate(given))
     warn_of_equal_candidates(subjects)
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     parameters = {

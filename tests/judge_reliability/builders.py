@@ -1,8 +1,8 @@
 """Votes by hand: what one judge said in both orders, draw by draw."""
 
-from evenhand.aggregation.verdict import aggregate
+from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.judge_reliability.reliability import Asked, criterion_reliability
+from evenhand.judge_reliability.reliability import Asked, Questions, criterion_reliability
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 
@@ -63,4 +63,5 @@ def comparison(draws, instance=0, *, criterion=BETTER, label=None, lengths=None,
 
 
 def report(questions, criterion=BETTER, **more):
-    return criterion_reliability("judge", questions, criterion, **{"resamples": 50, **more})
+    held = Questions(criterion, VoteRules(), tuple(questions))
+    return criterion_reliability("judge", held, **{"level": 0.95, "resamples": 50, "seed": 0, **more})

@@ -165,6 +165,10 @@ def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together
     assert first.corrected.estimate == pytest.approx(30 / 120)
     assert (first.distinguishable, last.distinguishable) == (True, False)
     assert last.corrected.estimate == pytest.approx(0)
+    frame = found.to_pandas()
+    corrected = [each.corrected.estimate for each in (*found.scores, *found.differences)]
+    assert frame["corrected_estimate"].tolist() == corrected
+    assert frame["second"].tolist()[3:] == ["birch", "cedar", "cedar"]
     assert "Distinguishable by what people would say: alder – birch, good; alder – cedar, good." in str(found)
 
 

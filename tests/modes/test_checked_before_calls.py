@@ -97,7 +97,7 @@ def reliability(rows, engine, **options):
             {"systems_field": "a", "response_fields": None},
             "do not say where the responses of two systems are",
         ),
-        (winrates, SAME, {"criteria": [BETTER, BETTER]}, "about one criterion"),
+        (winrates, SAME, {"criteria": [BETTER, BETTER]}, "winrates takes one"),
         (winrates, SAME, {"scale": "graded"}, "'better' brings its own options"),
         (winrates, SAME, {"reduction": "weighted_win_rate"}, "set scale='graded' too"),
         (winrates, SAME, {"stop": "decided", "interval": "t"}, "which holds for a sample of a fixed size"),

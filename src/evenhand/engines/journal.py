@@ -115,8 +115,8 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
         step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
     else:
         step = (
-            f"check that the folder {str(path.parent)!r} can be written and that no other program holds the file for "
-            f"{BUSY_SECONDS:g} seconds, free room on the disk, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
+            f"check that the folder {str(path.parent)!r} can be written, that the disk has room and no other program "
+            f"holds the file for {BUSY_SECONDS:g} seconds, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
         )
     return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
 

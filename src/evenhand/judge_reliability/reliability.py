@@ -960,17 +960,7 @@ class CriterionReliability:
     num_clusters: int | None = None
 
 
-def criterion_reliability(
-    judge_id: str,
-    asked: Sequence[Asked],
-    criterion: Criterion,
-    *,
-    num_missing: int = 0,
-    sides: tuple[str, str] = SIDES,
-    level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> CriterionReliability:
+def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack[Drawing]) -> CriterionReliability:
     """Measure a judge on one criterion by its votes.
 
     Position is measured on single votes: a draw in an order and the draw of the same number in the reverse order. So
@@ -978,14 +968,9 @@ def criterion_reliability(
     pairs, draws and votes of an instance, or of what instances belong to, are one cluster.
 
     Args:
-        judge_id: The id of the judge; every vote is its own.
-        asked: The questions with the votes on them.
-        criterion: The criterion of the votes.
-        num_missing: The number of questions not asked because a response is missing.
-        sides: The names of the two systems, if there are only two.
-        level: The level of the intervals.
-        resamples: Draws for the intervals of kappas.
-        seed: The seed of these draws.
+        judge_id: The id of the judge.
+        questions: The questions with the votes of all judges.
+        **drawing: Level of the intervals, resamples and seed of those of kappas.
 
     Example:
         >>> from evenhand.aggregation.verdict import aggregate
@@ -997,15 +982,15 @@ def criterion_reliability(
         ...     return [Vote(judge_id="a", order=order, selected_index=index, value=1.0 - index)
         ...             for order, index in zip(orders, selections)]
         >>> asked = [Asked(row, aggregate(votes(*pair), cites)) for row, pair in enumerate([(0, 0), (1, 1), (0, 1)])]
-        >>> report = criterion_reliability("a", asked, cites)
+        >>> questions = Questions(cites, VoteRules(), tuple(asked))
+        >>> report = criterion_reliability("a", questions, level=0.95, resamples=100, seed=0)
         >>> round(report.position.position_consistency.estimate, 3), report.position.n_primacy
         (0.667, 1)
         >>> report.repetition.reason
         'no prompt has a selection in two draws: set samples to 3 or more'
     """
-    scale = Scale.of(criterion, sides)
-    drawing = Drawing(level=level, resamples=resamples, seed=seed)
-    low, high = criterion.score_range
+    asked, criterion, level = questions.of_judge(judge_id), questions.criterion, drawing["level"]
+    scale, (low, high) = Scale.of(criterion, questions.sides), criterion.score_range
     repetition, spread = _of_draws(asked, scale, level, (high - low) / 2)
     return CriterionReliability(
         judge_id=judge_id,
@@ -1014,7 +999,7 @@ def criterion_reliability(
         num_instances=len({question.instance for question in asked}),
         num_clusters=len({question.cluster for question in asked} - {None}) or None,
         num_questions=len(asked),
-        num_missing=num_missing,
+        num_missing=questions.num_missing,
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
         replies=_replies(asked, level),
         position=_position(asked, scale, level),
@@ -1032,22 +1017,15 @@ def reliability_of_judges(
     questions: Sequence[Questions], judges: Sequence[str], **drawing: Unpack[Drawing]
 ) -> tuple[tuple[CriterionReliability, ...], tuple[JudgesAgreement, ...]]:
     """Measure every judge on every criterion, and how far the judges agree where there are several."""
-    results: list[CriterionReliability] = []
-    agreements: list[JudgesAgreement] = []
-    for each in questions:
+    results = tuple(criterion_reliability(judge, each, **drawing) for each in questions for judge in judges)
+    agreements = []
+    for each in questions if len(judges) > 1 else ():
         asked = {judge: each.of_judge(judge) for judge in judges}
-        results += [
-            criterion_reliability(
-                judge, found, each.criterion, num_missing=each.num_missing, sides=each.sides, **drawing
-            )
-            for judge, found in asked.items()
-        ]
-        if len(judges) > 1:
-            verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
-            over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
-            drawn = Drawing(level=over, resamples=drawing["resamples"], seed=drawing["seed"])
-            agreements.append(agreement_of_judges(verdicts, each.criterion, each.sides, **drawn))
-    return tuple(results), tuple(agreements)
+        verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
+        over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
+        drawn = Drawing(level=over, resamples=drawing["resamples"], seed=drawing["seed"])
+        agreements.append(agreement_of_judges(verdicts, each.criterion, each.sides, **drawn))
+    return results, tuple(agreements)
 
 
 def agreement_of_judges(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from evenhand.statistics.ranking import (
     over_one_family,
     paired_differences,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -203,6 +206,12 @@ class CorrectedScores(PrintedTables):
             )
         title = "Differences of what people would say, paired over the rows"
         return scores, _table(title, "systems", self.differences, level, notes=distinguished)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each score, then for each difference; ``corrected_low`` is a limit of ``corrected``."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.json_normalize([as_plain(each) for each in (*self.scores, *self.differences)], sep="_")
 
     def to_json(self) -> str:
         """Return all of it as JSON; what is missing is ``{"reason": …}``."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, Unpack, get_args
 
@@ -88,16 +88,8 @@ from evenhand.votes import Verdict, Vote
 
 Bounds = Mapping[str, UnscoredBounds | None]
 
-SCORES: Final = {
-    "pass_rate": "no response has an answered item",
-    "weighted_score": "the answered items weigh nothing",
-    "normalized_score": "no response has a mean over draws",
-    "primary_score": "no response has a primary score",
-    "scaled_score_1_5": "no response has an answered item",
-}
-"""The scores of a response -> why there may be none."""
-
-OF_RESPONSE: Final = tuple(SCORES)
+OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
+"""The scores of a response."""
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     **dict.fromkeys((*OF_RESPONSE, "micro_pass_rate"), (0.0, 1.0)),
@@ -469,7 +461,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
             level=level,
             bounds=RANGES[name],
         )
-        for name in SCORES
+        for name in OF_RESPONSE
     }
     categories: dict[str, list[tuple[int, ItemResult]]] = {}
     for row, item in items:
@@ -484,7 +476,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
     )
     answers = Counter(item.answer for _, item in items)
     reasons = Counter(str(item.reason) for _, item in items if item.answer is None)
-    scores: dict[str, Any] = {name: or_missing(interval, SCORES[name]) for name, (interval, _) in found.items()}
+    scores: dict[str, Any] = {name: or_missing(mean, "no response has one") for name, (mean, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
     return ChecklistReport(
@@ -575,7 +567,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
 
 
 MOST_QUESTIONS = 40
-_LONGEST_LABEL = 38
 _MICRO = (
     "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
     "responses (macro)."
@@ -745,25 +736,8 @@ class ChecklistAnalysis(Analysis):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
-        level = self.parameters["level"]
-        rates = {
-            system: {each.category: format_interval(each.pass_rate) for each in report.categories}
-            for system, report in self.reports.items()
-        }
-        categories = dict.fromkeys(category for own in rates.values() for category in own)
-        by_category = TextTable(
-            title=f"Pass rate of each category, over its answers about all responses [{format_level(level)}]",
-            headers=("category", *rates),
-            rows=tuple((each, *(own.get(each, "") for own in rates.values())) for each in categories),
-            notes=(_MICRO,),
-            kind="categories",
-        )
-        return (
-            self._systems_table(),
-            *differences_tables(self.differences, level=level),
-            self._questions_table(),
-            *([by_category] if len(categories) > 1 else []),
-        )
+        differences = differences_tables(self.differences, level=self.parameters["level"])
+        return (self._systems_table(), *differences, *self._rates_tables())
 
     @property
     def _primary(self) -> str:
@@ -808,35 +782,35 @@ class ChecklistAnalysis(Analysis):
         notes.append("All items: the share of yes among all answered items of all responses.")
         return (*notes, *self.run_notes)
 
-    def _questions_table(self) -> TextTable:
-        """Return the pass rate of each question and system, and the discrimination if there is one system."""
-        found: dict[str, dict[str, ItemReport]] = {}
-        categories: dict[str, str] = {}
+    def _rates_tables(self) -> Iterator[TextTable]:
+        """Give the pass rates of the questions and of several categories, with a column for each system."""
+        questions: dict[tuple[str, ...], dict[str, ItemReport]] = {}
+        categories: dict[tuple[str, ...], dict[str, CategoryReport]] = {}
         for system, report in self.reports.items():
             for item in report.items:
-                found.setdefault(item.label, {})[system] = item
-                categories.setdefault(item.label, item.category)
+                questions.setdefault((item.label, item.category), {})[system] = item
+            for each in report.categories:
+                categories.setdefault((each.category,), {})[system] = each
 
         def rate_of(system: str) -> Column:
             return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
 
-        columns = [*map(rate_of, self.reports)]
-        columns.append(Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values()))))
-        notes = []
+        def discriminations(own: Mapping[str, ItemReport]) -> str:
+            return "; ".join(item.finding or format_interval(item.discrimination) for item in own.values())
+
+        rates, level, notes = [*map(rate_of, self.reports)], format_level(self.parameters["level"]), []
+        unanswered = Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values())))
+        columns, rows = [*rates, unanswered], list(questions.items())
         if len(self.reports) == 1:
+            columns.append(Column("discrimination", discriminations))
             notes.append(_DISCRIMINATION)
-            (system,) = self.reports
-            columns.append(
-                Column("discrimination", lambda own: own[system].finding or format_interval(own[system].discrimination))
-            )
-        if len(found) > MOST_QUESTIONS:
-            notes.append(f"{len(found) - MOST_QUESTIONS} more questions are in the reports of the table.")
-        rows = [
-            ((label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…", categories[label]), own)
-            for label, own in islice(found.items(), MOST_QUESTIONS)
-        ]
-        title = f"Pass rate of each question [{format_level(self.parameters['level'])}]"
-        return measures_table(title, ("question", "category"), rows, columns, notes, kind="questions")
+        if len(rows) > MOST_QUESTIONS:
+            notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
+        title, labels = f"Pass rate of each question [{level}]", ("question", "category")
+        yield measures_table(title, labels, rows[:MOST_QUESTIONS], columns, notes, kind="questions")
+        if len(categories) > 1:
+            title = f"Pass rate of each category, over its answers about all responses [{level}]"
+            yield measures_table(title, ("category",), categories, rates, [_MICRO], kind="categories")
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""

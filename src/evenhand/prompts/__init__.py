@@ -15,15 +15,22 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
+from jinja2 import (
+    Environment,
+    FunctionLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateSyntaxError,
+    UndefinedError,
+    meta,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic_core import to_json
 
@@ -39,9 +46,7 @@ FENCE_WORDS = "tags that end in"
 Subject = Literal["response", "pair", "candidates", "sheet"]
 """The subject of a prompt: one response, two, the best of several, or one response and many questions."""
 
-FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
-
-FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[str, ...]] = {
+FIRST_PROMPTS: dict[tuple[Subject, str], tuple[str, ...]] = {
     ("response", "assessment"): ("direct_assessment",),
     ("response", "one_step"): ("direct_one_step", "checklist_item_reasoned"),
     ("response", "verdict"): ("direct_verdict", "checklist_item"),
@@ -73,7 +78,8 @@ OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
     "candidates": _OWN_QUESTION | {"responses"},
     "sheet": frozenset({"response", "context", "guidelines", "items"}),
 }
-"""The placeholders of a user's own prompt; those of the judged material are required."""
+"""The placeholders of a user's own prompt, with one for each context (``context_question``); those of the judged
+material are required."""
 
 
 _OWN_PLACEHOLDER = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
@@ -110,12 +116,10 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
-    source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
     return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     """The template of a stage, in two parts.
 
     Attributes:
@@ -185,8 +189,8 @@ _AUTOCHECKLIST: Mapping[str, str] = {
     "target": "response",
     "question": "criterion_description",
     "checklist": "items",
-    "input": 'context["input"]',
-    "history": 'context["history"]',
+    "input": "context_input",
+    "history": "context_history",
 }
 """Placeholders of autochecklist, in single braces -> placeholders here."""
 
@@ -202,7 +206,7 @@ def own_template(text: str) -> str:
         InvalidPromptError: If it names something else.
 
     >>> own_template("Of {input} came {target}. {question}")
-    'Of {{ context["input"] }} came {{ response }}. {{ criterion_description }}'
+    'Of {{ context_input }} came {{ response }}. {{ criterion_description }}'
     """
     names = set(_SINGLE_BRACES.findall(text))
     if "target" not in names or _OWN_PLACEHOLDER.search(text):
@@ -224,29 +228,7 @@ def _compiled(text: str) -> Template:
     return _SANDBOX.from_string(own_template(text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Contexts:
-    """All contexts as one text, and each by its name. ``history`` may be missing: the first turn has none."""
-
-    text: str
-    parts: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
-    def __getitem__(self, name: str) -> str:
-        if name not in self.parts and name != "history":
-            raise InvalidPromptError(
-                f"the prompt names the context {name!r}, which is not shown: name its column with context_fields. "
-                f"{did_you_mean(name, self.parts)}"
-            )
-        return self.parts.get(name, "")
-
-
-def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None:
+def check_first_prompt(prompt: str, subject: Subject, stage: str) -> None:
     """Check the name of a prompt, or a user's own text, before anything is asked.
 
     Raises:
@@ -266,7 +248,8 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
     accepted, text = OWN_PLACEHOLDERS[subject], own_template(text)
     try:
         found = _placeholders_in(text)
-        unknown, missing = sorted(found - accepted), sorted((accepted & {"response", "responses", "items"}) - found)
+        unknown = sorted(name for name in found - accepted if not name.startswith("context_"))
+        missing = sorted((accepted & {"response", "responses", "items"}) - found)
         if unknown:
             raise InvalidPromptError(
                 f"the prompt names {unknown[0]!r}, which is not one of its placeholders. "
@@ -278,7 +261,7 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
                 f"the prompt {text[:80]!r} does not name {{{{ {missing[0]} }}}}. A text may name {shown}; the prompts "
                 f"that have a name are {', '.join(PROMPT_NAMES)}"
             )
-        _SANDBOX.from_string(text).render({**dict.fromkeys(accepted, "text"), "context": defaultdict(str)})
+        _SANDBOX.from_string(text).render(dict.fromkeys(accepted | found, "text"))
     except TemplateSyntaxError as error:
         raise InvalidPromptError(f"the prompt is not a valid template: line {error.lineno}: {error}") from error
     except (TemplateError, TypeError, ValueError) as error:
@@ -295,7 +278,7 @@ _PARTS: Mapping[str, str] = {
 """The placeholders of a user's own prompt that stand for a part of ours; the others are texts."""
 
 
-def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, Any]) -> str:
+def render_own_prompt(text: str, subject: Subject, stage: str, values: Mapping[str, Any]) -> str:
     """Return a user's own prompt, filled in one pass.
 
     The responses and every context stand between tags, as in our prompts; what follows the text says in which form to
@@ -303,9 +286,15 @@ def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Ma
     """
     parts = {**_PARTS, "responses": "_candidates.md"} if subject == "candidates" else _PARTS
     blocks = {name: _part(parts[name], values) if name in parts else values[name] for name in OWN_PLACEHOLDERS[subject]}
-    each = {name: _part("_context.md", {**values, "context": {name: said}}) for name, said in values["context"].items()}
-    blocks["context"] = _Contexts(blocks["context"], each)
-    body = _compiled(text).render(blocks).strip()
+    blocks["context_history"] = ""  # the first turn has none
+    for name, said in values["context"].items():
+        blocks[f"context_{name}"] = _part("_context.md", {**values, "context": {name: said}})
+    try:
+        body = _compiled(text).render(blocks).strip()
+    except UndefinedError as error:
+        raise InvalidPromptError(
+            f"the prompt names a context that is not shown ({error}): name its column with context_fields"
+        ) from error
     return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
 
 
