@@ -82,10 +82,14 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     job.check_complete()
     check_outputs(job)
     asked, split = job, getattr(job, "split", None)
-    data = rows_of(job) if _is_demo(job.data) else job.data
+    demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
+    data = load_rows() if demo else job.data
     batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
     first = next(batches, None)
-    rows = _limited(job, rows_of(job)) if first is None else first
+    rows: Sequence[Mapping[str, Any]] = first or []
+    if first is None:
+        rows = read_rows(data, split)
+        rows = _limited(job, read_log(rows) if getattr(job, "log", False) else rows)
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
         return stand_in_test(measure_agreement(rows, job.model_copy(update={"split": None})), job.annotator_test)
     changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
@@ -98,8 +102,8 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
     if first is not None:
-        known = None if _is_demo(job.data) else rows_known(job.data, split)
-        return judge_stream(call, chain([first], batches), count=known, limit=job.limit, record=record)
+        batches = chain([first], batches)
+        return judge_stream(call, batches, count=rows_known(data, split), limit=job.limit, record=record)
     return run_job(call, rows, record)
 
 
@@ -148,20 +152,6 @@ def _texts(given: object) -> list[str]:
     """Return the texts in an option, which may be one, several, or an object."""
     each = given if isinstance(given, list | tuple) else [given]
     return [str(one) for one in each if isinstance(one, str | Path)]
-
-
-def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
-    """Return the rows of the data."""
-    if _is_demo(job.data):
-        return load_rows()
-    split = getattr(job, "split", None)
-    rows = read_rows(job.data, split)
-    return read_log(rows) if getattr(job, "log", False) else rows
-
-
-def _is_demo(data: object) -> bool:
-    """Return whether the data are those that ship with evenhand."""
-    return isinstance(data, str) and data == DEMO and not Path(DEMO).exists()
 
 
 def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
