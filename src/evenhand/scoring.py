@@ -223,11 +223,10 @@ def vote_measures(
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
     rows = np.arange(len(columns.score)) if rows is None else rows
-    several = columns.votes.sizes > 1
     table = np.stack(
         [
             1 - columns.position_consistent,
-            np.where(several, columns.agreement, np.nan),
+            np.where(columns.votes.sizes > 1, columns.agreement, np.nan),
             *(np.array(each, dtype=float) for each in others),  # NaN for None
             columns.spread,
             columns.draw_variance,
@@ -241,9 +240,7 @@ def vote_measures(
     deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level) if redrawn else None
     measures = {
         "positional_bias": or_missing(positional_bias, "no instance was read in two orders"),
-        "agreement": or_missing(
-            agreement, "no instance with two votes has a verdict" if several.any() else "no instance has two votes"
-        ),
+        "agreement": or_missing(agreement, "no instance with two votes has a verdict"),
         "spread": or_missing(spread, NOT_REDRAWN),
         "draw_deviation": or_missing(deviation, NOT_REDRAWN),
         **reply_measures(columns.votes, rows=rows, level=level),
@@ -251,20 +248,16 @@ def vote_measures(
     return measures, tuple(means)
 
 
-def means_if_unscored(
-    limits: Sequence[tuple[float, float] | None] | FloatArray, missing: str = "no instance applies"
-) -> dict[str, Any]:
+def means_if_unscored(limits: Sequence[tuple[float, float] | None] | FloatArray) -> dict[str, Any]:
     """Return the mean score if every unscored vote had been the worst, and the best: fields of every summary.
 
     Args:
         limits: Per instance the least and the greatest score; None or NaN if nothing applies.
-        missing: Why there are none.
     """
     known = np.array([each for each in limits if each is not None], dtype=float).reshape(-1, 2)
     known = known[~np.isnan(known[:, 0])]
-    return {
-        f"score_if_unscored_{end}": float(known[:, end].mean()) if len(known) else Missing(missing) for end in (0, 1)
-    }
+    ends = known.mean(axis=0).tolist() if len(known) else [Missing("no instance applies")] * 2
+    return dict(zip(("score_if_unscored_0", "score_if_unscored_1"), ends, strict=True))
 
 
 MOST_PAIRS = 15

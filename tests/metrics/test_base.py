@@ -85,9 +85,14 @@ CHECKLIST, RUBRIC = {"checklist": ["Is it polite?"]}, {"rubric": Rubric(name="r"
 OVERALL = {"criteria": "criteria.evenhand.pairwise.overall_quality"}
 WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (ChecklistJudge, CHECKLIST, {"mode": "bach"}, "Did you mean 'batch'"),
-    (ChecklistJudge, CHECKLIST, {"criteria": "criteria.evenhand.direct.relevance"}, "has no criteria"),
-    (ChecklistJudge, CHECKLIST, {"criteria_field": "c"}, "no criteria_field"),
-    (ChecklistJudge, CHECKLIST, {"checklist_field": "c"}, "both checklist and checklist_field"),
+    (
+        ChecklistJudge,
+        CHECKLIST,
+        {"criteria": "criteria.evenhand.direct.relevance"},
+        "judges by a checklist, and criteria and checklist are given",
+    ),
+    (ChecklistJudge, CHECKLIST, {"criteria_field": "c"}, "criteria_field and checklist are given"),
+    (ChecklistJudge, CHECKLIST, {"checklist_field": "c"}, "checklist and checklist_field are given"),
     (ChecklistJudge, CHECKLIST, {"flow": "one_step"}, "does not belong to a checklist"),
     (ChecklistJudge, CHECKLIST, {"scoring": "expected"}, "does not belong to a checklist"),
     (ChecklistJudge, CHECKLIST, {"generate_summaries": True}, "does not belong to a checklist"),
@@ -106,7 +111,7 @@ WRONG: list[tuple[type[Any], dict[str, Any], dict[str, Any], str]] = [
     (BestOfJudge, OVERALL, {"on_position_bias": "tie"}, "'average', 'abstain', 'first'"),
     (BestOfJudge, OVERALL, {"aggregation": "mean"}, "'mode', 'weighted_mode', 'unanimous'"),
     (RubricJudge, RUBRIC, {"criteria": "criteria.evenhand.direct.relevance"}, "judges by a rubric"),
-    (RubricJudge, RUBRIC, {"rubric_field": "r"}, "both rubric and rubric_field='r'"),
+    (RubricJudge, RUBRIC, {"rubric_field": "r"}, "rubric and rubric_field are given"),
     (RubricJudge, {}, {"rubric_field": "r", "examples": EXAMPLES}, "rubric_field is 'r' and examples is given too"),
     (RubricJudge, RUBRIC, {"calls": "per_items"}, "Did you mean 'per_item'"),
     (RubricJudge, RUBRIC, {"length_penalty": {"free": 3}}, "no option 'free'"),

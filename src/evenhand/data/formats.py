@@ -214,7 +214,7 @@ def lm_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
             found[document] = {
                 "id": document,
                 "doc": record.get("doc"),
-                "input": next(_texts(_lm_eval_prompt(record.get("arguments"))), None),
+                "input": next(_texts(record.get("arguments")), None),
                 "target": record.get("target"),
                 "output": replies,
                 "filtered": {},
@@ -228,18 +228,12 @@ def lm_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
     ]
 
 
-def _lm_eval_prompt(arguments: object) -> object:
-    """Return the prompt in the arguments of a request: ``[[prompt, …]]`` or ``{"gen_args_0": {"arg_0": prompt}}``."""
-    first = next(iter(arguments.values()), None) if isinstance(arguments, Mapping) else arguments
-    return first.get("arg_0") if isinstance(first, Mapping) else first
-
-
 def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in nested lists."""
+    """Yield the texts in nested lists and mappings."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Sequence):
-        for each in value:
+    elif isinstance(value, Sequence | Mapping):
+        for each in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(each)
 
 
@@ -385,25 +379,13 @@ def _comparison(vote: str | None, first: str, second: str) -> dict[str, Any]:
     return {"first": first, "second": second, "winner": winner, "vote": vote}
 
 
-LOGS: Sequence[tuple[str, frozenset[str], Callable[[Sequence[Row], str], list[Row]]]] = (
-    ("samples of inspect_ai (.eval, .json)", frozenset({"id", "epoch", "output", "scores"}), lambda rows, _: [*rows]),
-    ("samples of lm-eval (samples_*.jsonl)", frozenset({"doc", "resps", "filtered_resps"}), lm_eval_rows),
-    (
-        "annotations of AlpacaEval (annotations.json)",
-        frozenset({"instruction", "output_1", "output_2", "preference"}),
-        alpaca_eval_rows,
-    ),
-    (
-        "comparisons of MT-Bench (*_pair.jsonl)",
-        frozenset({"model_1", "model_2", "g1_winner", "g2_winner"}),
-        mt_bench_pair_rows,
-    ),
-    (
-        "grades of MT-Bench (*_single.jsonl)",
-        frozenset({"question_id", "model", "judgment", "score"}),
-        mt_bench_single_rows,
-    ),
-    ("preferences of MT-Bench's people or of Chatbot Arena", frozenset({"model_a", "model_b", "winner"}), arena_rows),
+LOGS: Sequence[tuple[str, set[str], Callable[[Sequence[Row], str], list[Row]]]] = (
+    ("samples of inspect_ai (.eval, .json)", {"id", "epoch", "output", "scores"}, lambda rows, _: [*rows]),
+    ("samples of lm-eval (samples_*.jsonl)", {"doc", "resps", "filtered_resps"}, lm_eval_rows),
+    ("annotations of AlpacaEval", {"instruction", "output_1", "output_2", "preference"}, alpaca_eval_rows),
+    ("comparisons of MT-Bench (*_pair.jsonl)", {"model_1", "model_2", "g1_winner", "g2_winner"}, mt_bench_pair_rows),
+    ("grades of MT-Bench (*_single.jsonl)", {"question_id", "model", "judgment", "score"}, mt_bench_single_rows),
+    ("preferences of MT-Bench's people or of Chatbot Arena", {"model_a", "model_b", "winner"}, arena_rows),
 )
 """The content of a file, the columns by which it is recognised, and its reader."""
 

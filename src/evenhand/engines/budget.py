@@ -79,9 +79,8 @@ class Prices:
         if not isinstance(engine, PricedEngine) or engine.estimated_cost(1000, 1000) is None:
             raise InvalidInputError(
                 f"max_cost={max_cost!r} cannot be kept, because the price of the judge {engine.judge_id!r} is not "
-                "known: give its prompt_price and completion_price in US dollars per million tokens (0 for a server of "
-                "your own), as in '…[model=NAME,prompt_price=0.15,completion_price=0.60]', or limit the run with "
-                "max_calls instead; engines of unitxt have no price"
+                "known: give its prompt_price and completion_price in US dollars per million tokens, as in "
+                "'…[model=NAME,prompt_price=0.15,completion_price=0.60]', or limit the run with max_calls instead"
             )
         self._price = engine.estimated_cost
         self._limit: int | None = getattr(engine, "most_reply_tokens", None)

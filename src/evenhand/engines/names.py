@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pydantic.alias_generators import to_snake
+
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, read_brackets, unknown_id
 from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import Engine, JudgeEngine
@@ -21,13 +23,8 @@ from evenhand.engines.http import normalized_base_url
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 
-TYPES: Final[Mapping[str, type[Engine]]] = {
-    "baseline_engine": BaselineEngine,
-    "lite_llm_engine": LiteLLMEngine,
-    "open_ai_compatible_engine": OpenAICompatibleEngine,
-    "replay_engine": ReplayEngine,
-    "simulated_engine": SimulatedEngine,
-}
+_ENGINES: Final = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
+TYPES: Final[Mapping[str, type[Engine]]] = {to_snake(kind.__name__): kind for kind in _ENGINES}
 """``__type__`` in our catalog -> the engine."""
 
 _ADDRESS = re.compile(r"(?i)(?P<name>https?://.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)  # IPv6 has brackets too

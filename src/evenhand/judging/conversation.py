@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
@@ -23,7 +23,6 @@ from evenhand.parsing import ReplyReading, read_reply, read_sheet
 from evenhand.prompts import (
     FIRST_PROMPTS,
     Behind,
-    FirstStage,
     Subject,
     check_first_prompt,
     describes_options,
@@ -57,11 +56,12 @@ SUBJECTS: Final[Mapping[Mode, Subject]] = {
     "compare": "pair",
     "choose": "candidates",
 }
-FIRST_STAGES: Final[Mapping[FlowName, FirstStage]] = {
-    "two_step": "assessment",
-    "one_step": "one_step",
-    "verdict_only": "verdict",
+STAGES: Final[Mapping[FlowName, tuple[Stage, ...]]] = {
+    "two_step": ("assessment", "selection"),
+    "one_step": ("one_step",),
+    "verdict_only": ("verdict",),
 }
+"""The stages of each flow when every reply can be read."""
 TOP_LOGPROBS: Final = 20
 """The number of the likeliest tokens to ask for with log-probabilities; servers give no more."""
 READ_AT_ONCE: Final = 2**14
@@ -91,10 +91,9 @@ class Flow(FlowOptions):
         probabilities = {"logprobs": TOP_LOGPROBS if expected else 0, "coded": expected}
         return cls.model_construct(**{**asked, **probabilities, **changes})
 
-    def stages(self, *, sheet: bool = False) -> tuple[FirstStage | Literal["selection"], ...]:
+    def stages(self, *, sheet: bool = False) -> tuple[Stage, ...]:
         """Return the stages in which a judge is asked when every reply can be read."""
-        first: FirstStage = "sheet" if sheet else FIRST_STAGES[self.flow]
-        return (first, "selection") if first == "assessment" else (first,)
+        return ("sheet",) if sheet else STAGES[self.flow]
 
     def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
         """Check the prompt that is named or given, before anything is asked.
@@ -103,8 +102,7 @@ class Flow(FlowOptions):
             InvalidPromptError: If it is for something else, or cannot be filled.
         """
         if self.prompt is not None:
-            subject = "sheet" if sheet else SUBJECTS[mode]
-            check_first_prompt(self.prompt, subject, "sheet" if sheet else FIRST_STAGES[self.flow])
+            check_first_prompt(self.prompt, "sheet" if sheet else SUBJECTS[mode], self.stages(sheet=sheet)[0])
 
     def first_prompt(self, question: Question) -> str:
         """Return the name of our prompt that addresses a judge first, or the text of the user's own."""
@@ -112,7 +110,7 @@ class Flow(FlowOptions):
             return self.prompt
         if question.sheet:
             return "checklist_sheet" if question.mode == "check" else "rubric_sheet"
-        return FIRST_PROMPTS[SUBJECTS[question.mode], FIRST_STAGES[self.flow]][0]
+        return FIRST_PROMPTS[SUBJECTS[question.mode], self.stages()[0]][0]
 
     def templates(self, question: Question) -> tuple[str, ...]:
         """Return the texts of all templates with which a judge is asked such a question."""
@@ -215,7 +213,7 @@ class _Conversation:
         except (EngineError, WithheldError) as error:
             self.error = self.error or f"summary: {self.reason_of(error)[1]}"
 
-    def _text(self, stage: FirstStage | Literal["selection"]) -> str:
+    def _text(self, stage: Stage) -> str:
         """Return the message of a stage of the flow; of the first one, note how much of it other rows may share."""
         prompt = self.flow.first_prompt(self.question)
         if stage == "selection":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, Union, cast
 
-from evenhand.aggregation.verdict import RULES, aggregate, check_rule, check_weights, mean_covered_mass
+from evenhand.aggregation.verdict import aggregate, check_rule, check_weights, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale
 from evenhand.data.fields import (
     YES_OR_NO,
@@ -1013,18 +1013,14 @@ class VoteAggregation(EvenhandMetric):
         Raises:
             InvalidCriterionError: If there is none, or its scale is another one.
         """
-        if self.criteria is None:
-            if self.scale == "binary":
-                return YES_OR_NO
+        if self.criteria is None and self.scale == "binary":
+            return YES_OR_NO
+        criterion = None if self.criteria is None else load_criterion(self.criteria)
+        if criterion is None or criterion.scale != self.scale:
+            found = "is not given" if criterion is None else f"{criterion.name!r} is {criterion.scale}"
             raise InvalidCriterionError(
-                f"{self.scale} votes need criteria, which say what the options are: as in metrics.evenhand.votes."
-                f"{self.scale}.{RULES[cast(Scale, self.scale)][0]}[criteria=criteria.evenhand.direct.relevance]"
-            )
-        criterion = load_criterion(self.criteria)
-        if criterion.scale != self.scale:
-            raise InvalidCriterionError(
-                f"the criterion {criterion.name!r} is {criterion.scale}, and the metric aggregates {self.scale} votes: "
-                f"take metrics.evenhand.votes.{criterion.scale}.{RULES[criterion.scale][0]}, or another criterion"
+                f"the criterion {found}, and the metric aggregates {self.scale} votes: give criteria of this scale, "
+                "which say what the options are, or take metrics.evenhand.votes of another scale"
             )
         return criterion
 

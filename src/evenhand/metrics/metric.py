@@ -485,14 +485,14 @@ class JudgeMetric(RunFields):
                 f"gold_field is {self.gold_field!r} and gold_design is {self.gold_design!r}: give both, the field with "
                 f"the labels and how the labelled instances were chosen, which cannot be seen in the labels. {meant}"
             )
-        own, field = getattr(self, self.judges_by), f"{self.judges_by}_field"
-        if self.judges_by in DOCUMENTS and (self.criteria is not None or self.criteria_field is not None):
+        kind = self.judges_by
+        names = ("criteria", "criteria_field", kind, f"{kind}_field") if kind in DOCUMENTS else ()
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) > 1 or "criteria" in given or "criteria_field" in given:
             raise InvalidInputError(
-                f"the metric judges by a {self.judges_by}, and has no criteria and no criteria_field: give "
-                f"{self.judges_by}, or {field} for one in each row"
+                f"the metric judges by a {kind}, and {' and '.join(given)} are given: give {kind}, or {kind}_field for "
+                "one in each row"
             )
-        if self.judges_by in DOCUMENTS and own is not None and (named := getattr(self, field)) is not None:
-            raise InvalidInputError(f"both {self.judges_by} and {field}={named!r} are given: give one of them")
         judged = self.own_judged()
         mode = self.mode_of(() if judged is None else (judged,))
         if self.asks and self.prompt is not None:

@@ -145,11 +145,8 @@ class ModeAnalysis(Analysis):
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the score range of the criteria and rubrics; of a mode that compares, that of shares."""
         del group
-        if self.mode.compares:
-            return (0.0, 1.0)
-        return _hull(
-            rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria
-        )
+        held = [rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria]
+        return (0.0, 1.0) if self.mode.compares else _hull(held)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the score of each system, as the records of the mode have it.
@@ -231,7 +228,8 @@ class ModeAnalysis(Analysis):
             return (replace(own, notes=(*own.notes, *self.run_notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
-        columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
+        score = f"score [{format_level(self.parameters['level'])}]"
+        columns = [Column(name.replace("_", " ") or score, _shown(name), optional=True) for name in names]
         table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
@@ -263,10 +261,6 @@ class ModeAnalysis(Analysis):
 def _hull(ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
     lows, highs = zip(*(list(ranges) or [(0.0, 1.0)]), strict=True)
     return min(lows), max(highs)
-
-
-def _header(name: str, level: float) -> str:
-    return name.replace("_", " ") if name else f"score [{format_level(level)}]"
 
 
 def _shown(name: str) -> Callable[[Mapping[str, Measure]], str]:

@@ -37,7 +37,6 @@ from evenhand.results.measures import (
     Measure,
     Outcome,
     Outcomes,
-    QuestionName,
     Reported,
     measures_table,
     score_column,
@@ -155,20 +154,6 @@ def assessment_question(identifier: str, about: Subject, pools: Mapping[str, Exa
     question = about.question(identifier, about.judged, about.responses)
     pool = pools.get(about.judged.name)
     return question if pool is None else pool.shown_to(question)
-
-
-def verdict_record(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as a flat row, without its votes."""
-    return {
-        "selected_option": verdict.selected_label,
-        "score": verdict.aggregated_value,
-        "position_consistent": verdict.position_consistent,
-        "agreement": verdict.agreement,
-        "spread": verdict.spread,
-        "na": verdict.na,
-        "unscored_reason": verdict.unscored_reason,
-        "assessment": verdict.assessment,
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +409,8 @@ def rubric_result(
         >>> result.score, result.bounds
         (0.75, (0.25, 0.75))
     """
-    means = [_is_mean(verdict, expected=rules.scoring == "expected") for verdict in verdicts]
+    expected = rules.scoring == "expected"
+    means = [expected or len({vote.order for vote in verdict.votes}) > 1 for verdict in verdicts]
     values = [each.aggregated_value if mean else each.value for each, mean in zip(verdicts, means, strict=True)]
     score = rubric_score(verdicts, rubric, values)
     taken, ranges = length_penalty or 0.0, rubric_range(rubric)
@@ -487,11 +473,6 @@ def _spread_of_draws(
 def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
     """Return one verdict per criterion; a criterion without votes has no response."""
     return [rules.aggregate(cast, criterion) for cast, criterion in zip(votes, rubric.criteria, strict=True)]
-
-
-def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
-    """Return whether the verdict counts its aggregated number, and not the option nearest to it."""
-    return expected or len({vote.order for vote in verdict.votes}) > 1
 
 
 def _extremes(
@@ -862,8 +843,21 @@ class VerdictAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""
         for each in self.entries:
-            record = {name: getattr(each, name) for name in self.names} | verdict_record(each.verdict)
-            yield with_votes({**record, "gold": each.gold, "cluster": each.cluster}, [each.verdict], votes=votes)
+            verdict = each.verdict
+            record = {
+                **{name: getattr(each, name) for name in self.names},
+                "selected_option": verdict.selected_label,
+                "score": verdict.aggregated_value,
+                "position_consistent": verdict.position_consistent,
+                "agreement": verdict.agreement,
+                "spread": verdict.spread,
+                "na": verdict.na,
+                "unscored_reason": verdict.unscored_reason,
+                "assessment": verdict.assessment,
+                "gold": each.gold,
+                "cluster": each.cluster,
+            }
+            yield with_votes(record, [verdict], votes=votes)
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the records, with further columns that measures need."""
@@ -956,11 +950,11 @@ class JudgementAnalysis(VerdictAnalysis):
         for system in self.systems:
             if rubric is not None:
                 scored = zip(self._rows_of(system), self.rubric_results[system], strict=True)
-                of_rubric = tuple(
-                    Outcome(row[0].instance, tuple(map(_question, row)), result.score, na=False, cluster=row[0].cluster)
-                    for row, result in scored
-                )
-                found.append(Outcomes(system, rubric.name, of_rubric, rubric_range(rubric).score))
+                of_rubric = []
+                for row, result in scored:
+                    asked = tuple((item.instance, system, item.criterion) for item in row)
+                    of_rubric.append(Outcome(asked[0][0], asked, result.score, na=False, cluster=row[0].cluster))
+                found.append(Outcomes(system, rubric.name, tuple(of_rubric), rubric_range(rubric).score))
             part_of = None if rubric is None else rubric.name
             found += [self.outcomes_of(system, name, part_of) for name in self.by_name]
         return tuple(found)
@@ -1084,7 +1078,3 @@ class JudgementAnalysis(VerdictAnalysis):
             if (result := of_rubric.get((each.system, each.instance))) is not None:
                 record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
             yield record
-
-
-def _question(item: Judgement) -> QuestionName:
-    return item.instance, item.system, item.criterion

@@ -46,9 +46,7 @@ FENCE_WORDS = "tags that end in"
 Subject = Literal["response", "pair", "candidates", "sheet"]
 """The subject of a prompt: one response, two, the best of several, or one response and many questions."""
 
-FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
-
-FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[str, ...]] = {
+FIRST_PROMPTS: dict[tuple[Subject, str], tuple[str, ...]] = {
     ("response", "assessment"): ("direct_assessment",),
     ("response", "one_step"): ("direct_one_step", "checklist_item_reasoned"),
     ("response", "verdict"): ("direct_verdict", "checklist_item"),
@@ -230,7 +228,7 @@ def _compiled(text: str) -> Template:
     return _SANDBOX.from_string(own_template(text))
 
 
-def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None:
+def check_first_prompt(prompt: str, subject: Subject, stage: str) -> None:
     """Check the name of a prompt, or a user's own text, before anything is asked.
 
     Raises:
@@ -280,7 +278,7 @@ _PARTS: Mapping[str, str] = {
 """The placeholders of a user's own prompt that stand for a part of ours; the others are texts."""
 
 
-def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, Any]) -> str:
+def render_own_prompt(text: str, subject: Subject, stage: str, values: Mapping[str, Any]) -> str:
     """Return a user's own prompt, filled in one pass.
 
     The responses and every context stand between tags, as in our prompts; what follows the text says in which form to
