@@ -62,7 +62,7 @@ def test_a_report_on_judges_of_another_format_is_refused(tmp_path):
 def test_the_draw_of_a_sheet_of_another_format_is_refused(tmp_path):
     evenhand.to_label(judged(), 2, data=ROWS).save(tmp_path / "sheet.csv")
     draw = of_another_format(tmp_path / "sheet.draw.json")
-    with pytest.raises(InvalidInputError, match="is not a sampling record .* of this version"):
+    with pytest.raises(InvalidInputError, match=refusal(draw, "the draw of a sheet", 1)):
         evenhand.read_labels(tmp_path / "sheet.csv", draw=draw)
 
 
