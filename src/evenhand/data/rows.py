@@ -664,9 +664,8 @@ def read_log(source: object) -> list[Row]:
     - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.inspect_rows`
     - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.lm_eval_rows`
     - AlpacaEval, ``annotations.json``: :func:`~evenhand.data.formats.alpaca_eval_rows`
-    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.mt_bench_pair_rows`; ``*_single.jsonl``:
-      :func:`~evenhand.data.formats.mt_bench_single_rows`; votes of people, and those of Chatbot Arena:
-      :func:`~evenhand.data.formats.arena_rows`
+    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.mt_bench_pair_rows`; votes of people, and those of
+      Chatbot Arena: :func:`~evenhand.data.formats.arena_rows`
 
     Args:
         source: The path of the file (``.gz`` too), or its rows as a data set, a data frame or a list.
