@@ -634,7 +634,7 @@ class Asked:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GoldComparison(Comparison, PrintedTables):
     """The result of ``table.against_gold()``. Each estimate has ``low``, ``high`` and a ``standard_error``.
 
@@ -688,9 +688,6 @@ class GoldComparison(Comparison, PrintedTables):
                 f"Within groups: correlations are means over {groups} in which both vary; pairs are those of "
                 f"{ordered} that gold orders."
             )
-
-    def __repr__(self) -> str:
-        return f"<GoldComparison of {self.num_compared} rows>\n{self}"
 
 
 def against_gold(

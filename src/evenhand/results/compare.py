@@ -87,7 +87,7 @@ _WHOSE: Final = frozenset({"system", "first", "second"})
 """Columns that name whose responses a group is about."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunComparison(PrintedTables):
     """The result of :meth:`~evenhand.results.results.Results.compare`.
 
@@ -146,9 +146,6 @@ class RunComparison(PrintedTables):
         return ".".join(
             [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
         )
-
-    def __repr__(self) -> str:
-        return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return one row for each group, one for each item of a checklist, and the verdicts that changed the most."""

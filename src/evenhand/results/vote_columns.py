@@ -37,7 +37,7 @@ from pydantic_core import from_json
 from evenhand.data.plain import as_json
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
+from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import (
     WITHHELD,
@@ -724,7 +724,7 @@ def write(
         InvalidInputError: If the path ends otherwise.
         UnwritableFileError: If it cannot be written.
     """
-    if check_suffix(path) == ".jsonl":
+    if check_ending(path, SUFFIXES) == ".jsonl":
         with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.writelines(as_json(line_of(cell, leave_out)) + "\n" for cell in cells)
         return
@@ -752,21 +752,6 @@ def line_of(cell: Cell, leave_out: Collection[str]) -> dict[str, Any]:
     excluded["completion"] = {*leave_out} - {"prompts"}
     votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=excluded) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
-
-
-def check_suffix(path: str | Path) -> str:
-    """Check and return the suffix of a path.
-
-    Raises:
-        InvalidInputError: If results are not saved so.
-    """
-    suffix = check_path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InvalidInputError(
-            f"{str(path)!r} ends in {Path(path).suffix!r}; "
-            "a result is saved as Parquet (.parquet), or exported as JSON lines (.jsonl)"
-        )
-    return suffix
 
 
 class _Parameters(BaseModel):
