@@ -147,6 +147,14 @@ class RunComparison(PrintedTables):
             [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
         )
 
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Return name of a score -> the least and the greatest that it can be, in either result."""
+        found: dict[str, tuple[float, float]] = {}
+        for values, group in self.groups.items():
+            low, high = found.get(self._score(values), group.score_range)
+            found[self._score(values)] = min(low, group.score_range[0]), max(high, group.score_range[1])
+        return found
+
     def __repr__(self) -> str:
         return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
 

@@ -632,7 +632,7 @@ class Results(PrintedTables):
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
         if not isinstance(by, Mapping):
-            if by not in kept:
+            if not isinstance(by, str) or by not in kept:
                 raise InvalidInputError(
                     f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
                     f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"

@@ -291,9 +291,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
             rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
-            held = [row.get(name.removeprefix(PREFIX)) for row in rows]
-            held = [without_lone_surrogates(each) if isinstance(each, str) else each for each in held]
-            column = pyarrow.array(held, type=kind)
+            column = pyarrow.array(_held(rows, name.removeprefix(PREFIX)), type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
@@ -302,13 +300,19 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
     verdicts = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
-    own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
+    own: dict[str, Sequence[Any]] = {name: _held(abouts, name) for name in _names(abouts)}
     own |= {CELL: ()}
-    own |= {PREFIX + name: [each.get(name) for each in verdicts] for name in _names(verdicts)}
+    own |= {PREFIX + name: _held(verdicts, name) for name in _names(verdicts)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
         (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
     )
+
+
+def _held(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the values of rows under a name, as a file can hold them."""
+    values = [row.get(name) for row in rows]
+    return [without_lone_surrogates(each) if isinstance(each, str) else each for each in values]
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -734,7 +738,8 @@ def write(
     head["about"] = [name for each in first for name in each.about]
     tables = votes_tables(chain(first, held), schema)
     table = next(tables)
-    schema = table.schema.with_metadata({PARQUET_HEADER: as_json({**head, **header}).encode()})
+    written = without_lone_surrogates(as_json({**head, **header}))
+    schema = table.schema.with_metadata({PARQUET_HEADER: written.encode()})
     with (
         written_whole(path) as temporary,
         pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
