@@ -578,7 +578,7 @@ _DISCRIMINATION = (
 
 
 class ChecklistAnalysis(Analysis):
-    """The result of :func:`checklist`: every verdict, the scores of each response, and a report per system."""
+    """The result of :func:`evenhand.checklist`: every verdict, the scores of each response, and a report per system."""
 
     kind: ClassVar = "checklist"
     judged: ClassVar = ("systems", "checklists")

@@ -861,7 +861,7 @@ class VerdictAnalysis(Analysis):
 
 
 class JudgementAnalysis(VerdictAnalysis):
-    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
+    """The result of :func:`evenhand.judge`: every verdict, and a summary of each system and criterion."""
 
     kind: ClassVar = "judgements"
     judged: ClassVar = ("systems", "criteria", "rubric")
