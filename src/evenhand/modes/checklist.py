@@ -670,13 +670,6 @@ class ChecklistAnalysis(Analysis):
             checklist = self.checklists[cell.about["checklist"]].name
             yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
 
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Return the items of the checklist that all rows share, one by one."""
-        for each in self.outcomes():
-            named = {"system": each.system, "item": each.criterion}
-            for row in each.rows if each.part_of is not None else ():
-                yield {"instance": row.instance, **named, "score": row.score, "selected": row.selected}
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the item, as a criterion."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -48,7 +48,6 @@ class GroupDifference:
         n_set_aside: Rows on which only one of the results has a score.
         n_unmatched: Rows that only one of the results holds.
         bounds: The bounds shown in place of the difference if too many rows have only one score.
-        score_range: The range of the scores.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -61,7 +60,6 @@ class GroupDifference:
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
     bounds: UnscoredBounds | None = None
-    score_range: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,6 @@ class RunComparison(PrintedTables):
         groups: The values of these fields -> the difference of the two results there.
         level: The level of the intervals.
         notes: Notes on the differences in how the two were made.
-        items: (System, item) -> the difference on an item of a checklist, a family of tests of its own.
         changes: The verdicts that changed, the greatest change of a score first.
         n_questions: The number of questions that both results answered.
         changed: The differences in how the two were made: judge, model, prompts, criteria, options, responses.
@@ -106,7 +103,6 @@ class RunComparison(PrintedTables):
     groups: Mapping[tuple[str, ...], GroupDifference]
     level: float
     notes: tuple[str, ...] = ()
-    items: Mapping[tuple[str, ...], GroupDifference] = field(default_factory=dict)
     changes: tuple[VerdictChange, ...] = ()
     n_questions: int = 0
     changed: tuple[str, ...] = ()
@@ -130,7 +126,8 @@ class RunComparison(PrintedTables):
         found = []
         for values, group in self.groups.items():
             of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
-            name = self._score(values)
+            named = [value for column, value in zip(self.by, values, strict=True) if column not in _WHOSE]
+            name = ".".join(named or ["score"])
             measures = Reported("", of, group, group.n_compared).findings()
             p_value = None if isinstance(group.p_value, Missing) else group.p_value
             found += [
@@ -141,20 +138,25 @@ class RunComparison(PrintedTables):
             ]
         return tuple(found)
 
-    def _score(self, values: Sequence[str]) -> str:
-        """Return the header of the scores of a group."""
-        return ".".join(
-            [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
-        )
-
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return one row for each group, one for each item of a checklist, and the verdicts that changed the most."""
+        """Return one row for each group, tested as one family, and the verdicts that changed the most."""
+        columns = (
+            Column(f"difference [{format_level(self.level)}]", "difference"),
+            Column("p", "p_value"),
+            Column("higher", "higher"),
+            Column("lower", "lower"),
+            Column("the same", "same"),
+            Column("rows", "n_compared"),
+            Column("set aside", "n_set_aside"),
+            Column("in one only", "n_unmatched"),
+        )
+        tested = [found for found in self.groups.values() if not isinstance(found.p_value, Missing)]
+        made = dict.fromkeys(found.test for found in tested) or [name_of_tests([])]
+        how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
+        notes = (f"{how}{format_count(len(tested), 'comparison')}).", *self.notes)
         title = "Two results on the same rows"
-        tables = [groups_table(title, self.by, self.groups, self.level, self.notes, kind="groups")]
-        if self.items:
-            named = ("system", "item")
-            tables.append(groups_table("The items, one by one", named, self.items, self.level, kind="items"))
-        return (*tables, *([self._changes_table()] if self.changes else []))
+        groups = measures_table(title, self.by, self.groups, columns, notes, kind="groups")
+        return (groups, *([self._changes_table()] if self.changes else []))
 
     def _changes_table(self) -> TextTable:
         columns = (
@@ -167,33 +169,6 @@ class RunComparison(PrintedTables):
         title = f"Verdicts that changed: {count} of {format_count(self.n_questions, 'question')} that both answered"
         notes = (f"Shown are the {MOST_CHANGES} greatest; {format_count(more)} more are in changes.",) if more else ()
         return measures_table(title, ("row", *self.changes[0].about), named, columns, notes, kind="changes")
-
-
-def groups_table(
-    title: str,
-    by: Sequence[str],
-    groups: Mapping[tuple[str, ...], GroupDifference],
-    level: float,
-    notes: Sequence[str] = (),
-    *,
-    kind: str,
-) -> TextTable:
-    """Return one row for each group of rows, tested as one family."""
-    columns = (
-        Column(f"difference [{format_level(level)}]", "difference"),
-        Column("p", "p_value"),
-        Column("higher", "higher"),
-        Column("lower", "lower"),
-        Column("the same", "same"),
-        Column("rows", "n_compared"),
-        Column("set aside", "n_set_aside"),
-        Column("in one only", "n_unmatched"),
-    )
-    tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
-    made = dict.fromkeys(found.test for found in tested) or [name_of_tests([])]
-    how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
-    note = f"{how}{format_count(len(tested), 'comparison')})."
-    return measures_table(title, by, groups, columns, (note, *notes), kind=kind)
 
 
 def compare_rows(
@@ -244,9 +219,9 @@ def compare_rows(
         one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # two missing scores are not a change
         least, most = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
         pairs.append(paired_differences(values, low=least, high=most, level=level, bounds=bounds)[0])
-        parts.append((named, len(own) - len(both), both, level, values, bounds))
+        parts.append((named, len(own) - len(both), both, level, values))
     found = {}
-    for pair, (named, unmatched, both, level, values, bounds) in zip(over_one_family(pairs), parts, strict=True):
+    for pair, (named, unmatched, both, level, values) in zip(over_one_family(pairs), parts, strict=True):
         selected = [(a[selection], b[selection]) for a, b in both]
         equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in selected]
         (same,) = mean_intervals(equal, level=level)
@@ -263,6 +238,5 @@ def compare_rows(
             n_set_aside=pair.n_set_aside,
             n_unmatched=unmatched,
             bounds=pair.unscored_bounds,
-            score_range=bounds,
         )
     return found

@@ -271,10 +271,6 @@ class Analysis:
         """
         return (0.0, 1.0)
 
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Give further records that are compared, such as the items of a checklist that all rows share."""
-        return iter(())
-
     def by_people(self) -> dict[str, Any]:
         """Return the header for the same questions, each with one label of people."""
         grid = {**self.parameters.get("grid", {}), "samples": 1}
@@ -729,8 +725,7 @@ class Results(PrintedTables):
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
             paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
             corrected by Holm over all groups (:func:`~evenhand.statistics.ranking`), and how often both
-            select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
-            when the two were made.
+            select the same. Which verdicts changed, and what was not the same when the two were made.
 
         Raises:
             InvalidInputError: If the other result is of another kind, has no row in common, or scores in other units.
@@ -748,13 +743,9 @@ class Results(PrintedTables):
         def level_over(rows: Iterable[int]) -> IntervalLevel:
             return self.analysis.level_over([clusters.get(row) for row in rows])
 
-        def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-            return [{**row, "instance": place[row["instance"]]} for row in rows]
-
+        others = [{**row, "instance": place[row["instance"]]} for row in other.records()]
         how: Any = {"level_over": level_over, "range_of": partial(_range_of, [self, other])}
-        found = compare_rows(list(self.records()), placed(other.records()), by, self.analyse.compared, **how)
-        items = list(self.analysis.items()), placed(other.analysis.items())
-        by_item = ("instance", "system", "item"), ("score", "selected")
+        found = compare_rows(list(self.records()), others, by, self.analyse.compared, **how)
         before, after = _questions(self, {row: row for row in place.values()}), _questions(other, place)
         changes = []
         for name in [name for name in before if name in after]:
@@ -769,7 +760,6 @@ class Results(PrintedTables):
             groups=found,
             level=float(level_over(())),
             notes=notes,
-            items=compare_rows(*items, *by_item, **how) if all(items) else {},
             changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
             n_questions=len(before.keys() & after.keys()),
             changed=changed,

@@ -137,10 +137,6 @@ class VoteField:
         return [None if each is None else self.write(each) for each in held] if self.write else list(held)
 
 
-def _read_prompts(written: str) -> Prompts:
-    return Prompts(json.loads(written))
-
-
 SHOWN: Final = (
     VoteField("judge_id", "string"),
     VoteField("order", "int32[]", write=list, read=tuple),
@@ -192,7 +188,7 @@ FIELDS: Final = (
     ),
     VoteField("match_index", "int64", "match.index"),
     VoteField("match_reason", "string", "match.reason"),
-    VoteField(PROMPTS, "string", write=lambda prompts: prompts.as_json().decode(), read=_read_prompts),
+    VoteField(PROMPTS, "string", write=lambda prompts: prompts.as_json().decode()),
 )
 """All that a vote consists of."""
 
@@ -331,10 +327,8 @@ class PromptsOfFile:
         """Return the prompts of a row as JSON; None if none were kept."""
         part = bisect_right(self._firsts, row) - 1
         if self._read is None or self._read[0] != part:
-            try:
+            with reading(self._path):
                 held = bounded_table(self._file, self._size, [PROMPTS], group=part)
-            except (OSError, ValueError, NotImplementedError) as error:
-                raise InvalidInputError(f"the prompts in {str(self._path)!r} cannot be read ({error})") from error
             self._read = part, held.column(PROMPTS)
         text: str | None = self._read[1][row - self._firsts[part]].as_py()
         return text
@@ -394,17 +388,10 @@ def first_rows(table: pyarrow.Table) -> pyarrow.Table:
     return table if len(firsts) == len(table) else table.take(firsts)
 
 
-def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
-    """Return the cells of a table that :func:`votes_table` made.
-
-    Args:
-        table: With or without the column of prompts.
-        prompts: The prompts of each row, if the table is without.
-    """
+def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None]) -> Iterator[Cell]:
+    """Return the cells of a table that :func:`votes_table` made, with the prompts of each row."""
     own = table.column_names[: table.column_names.index(CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
-    if prompts is None:
-        prompts = (text and _read_prompts(text) for text in table.column(PROMPTS).to_pylist())
     for _, grouped in groupby(zip(rows, prompts, strict=True), key=lambda each: each[0][CELL]):
         held = list(grouped)
         votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
