@@ -215,11 +215,7 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
                 f"instance {instance} names the systems {list(row)!r}, and instance 0 {list(systems)!r}: give a "
                 "response of every system to every instance, None where there is none"
             )
-    if len(systems) < 2:
-        raise InvalidInputError(
-            f"the predictions name the systems {list(systems)!r}; a comparison needs at least two, and one system "
-            "alone fits metrics.evenhand.direct"
-        )
+    check_names(systems, "the systems of the predictions", 2)
     return systems
 
 

@@ -497,8 +497,8 @@ class SharedCalls(Share):
 
     def __init__(self, calls: Calls, expected: int) -> None:
         super().__init__(calls.budget, expected)
-        self._calls_of, self.judge_id = calls, calls.judge_id
+        self._judge_calls, self.judge_id = calls, calls.judge_id
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply to one request; see :meth:`Calls.complete`."""
-        return await self._calls_of.complete(request, self)
+        return await self._judge_calls.complete(request, self)

@@ -57,7 +57,7 @@ class SpokenAnswer(NamedTuple):
     reasons: str
     shares: tuple[tuple[str, float], ...] = ()
 
-    def written(self, form: Callable[[str], str]) -> SpokenAnswer:
+    def with_form(self, form: Callable[[str], str]) -> SpokenAnswer:
         """Return the answer in the form that it has in a reply."""
         return self._replace(text=form(self.text), shares=tuple((form(text), share) for text, share in self.shares))
 
@@ -81,21 +81,21 @@ def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
 
 def phrase(request: Request, answers: Sequence[SpokenAnswer], *, model: str) -> Completion:
     """Return the reply that gives these answers, in the form that the request's stage expects."""
-    pieces = _phrased(request, answers, model)
+    pieces = _reply_pieces(request, answers, model)
     text = "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
     known = request.logprobs and any(isinstance(piece, SpokenAnswer) and piece.shares for piece in pieces)
     logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
     return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
 
 
-def _phrased(request: Request, answers: Sequence[SpokenAnswer], model: str) -> list[str | SpokenAnswer]:
+def _reply_pieces(request: Request, answers: Sequence[SpokenAnswer], model: str) -> list[str | SpokenAnswer]:
     """Return the pieces of a reply, each answer as a piece of its own."""
     if request.stage in SHEET_STAGES:
         pieces: list[str | SpokenAnswer] = []
         for each in answers:
             reasons = f'"reasoning": "{_escaped(each.reasons)}", ' if request.reasoning else ""
             opening = ", " if pieces else '{"answers": ['
-            pieces += [f'{opening}{{"index": {each.number}, {reasons}"answer": "', each.written(_escaped), '"}']
+            pieces += [f'{opening}{{"index": {each.number}, {reasons}"answer": "', each.with_form(_escaped), '"}']
         return [*pieces, "]}"]
     answer, schema = answers[0], request.response_schema
     if request.stage == "assessment":
@@ -105,12 +105,12 @@ def _phrased(request: Request, answers: Sequence[SpokenAnswer], model: str) -> l
     if request.stage == "one_step" and schema is not None:
         fields: list[list[str | SpokenAnswer]] = [
             [f'"assessment": "{_escaped(answer.reasons)}"'],
-            ['"selected_option": "', answer.written(_escaped), '"'],
+            ['"selected_option": "', answer.with_form(_escaped), '"'],
         ]
         first, second = fields if next(iter(schema["properties"])) == "assessment" else reversed(fields)
         return ["{", *first, ", ", *second, "}"]
     if request.stage == "one_step" or (request.stage == "verdict" and request.reasoning and schema is None):
-        return [f"{answer.reasons}\nSelected option:", answer.written(" {}".format)]
+        return [f"{answer.reasons}\nSelected option:", answer.with_form(" {}".format)]
     return [answer]
 
 

@@ -244,15 +244,9 @@ def request_key(identity: str, description: str) -> str:
 
 def describe_request(request: Request) -> str:
     """Return all that a reply depends on except the engine, as canonical JSON."""
+    described = {"messages": request.messages, "logprobs": request.logprobs, "sample": request.sample}
     schema = request.response_schema
-    return canonical_json(
-        {
-            "messages": request.messages,
-            "response_schema": None if schema is None else dict(schema),
-            "logprobs": request.logprobs,
-            "sample": request.sample,
-        }
-    )
+    return canonical_json({**described, "response_schema": None if schema is None else dict(schema)})
 
 
 class Journal(AbstractContextManager["Journal"]):

@@ -159,14 +159,8 @@ class RemoteEngine(Engine):
 
     def sampling(self) -> dict[str, Any]:
         """Return the parameters that every request carries and every reply depends on."""
-        given = {
-            "model": self.model,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "top_p": self.top_p,
-            "seed": self.seed,
-            "stop": list(self.stop) or None,
-        }
+        names = ("model", "temperature", "max_tokens", "top_p", "seed")
+        given = {**{name: getattr(self, name) for name in names}, "stop": list(self.stop) or None}
         return {name: value for name, value in given.items() if value is not None} | dict(self.extra)
 
     @property

@@ -137,19 +137,11 @@ class ModeAnalysis(Analysis):
             for system, own in self.by_system.items()
         }
 
-    def units(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Return the units of the criteria, if a score is in them."""
-        del group
-        return _hull(each.units for each in self._criteria if isinstance(each, Criterion))
-
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the score range of the criteria and rubrics; of a mode that compares, that of shares."""
         del group
-        if self.mode.compares:
-            return (0.0, 1.0)
-        return _hull(
-            rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria
-        )
+        held = [rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria]
+        return (0.0, 1.0) if self.mode.compares else _hull(held)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the score of each system, as the records of the mode have it.

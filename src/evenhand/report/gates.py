@@ -129,7 +129,7 @@ class CheckedCondition:
         return f"{'holds' if self.holds else 'FAILED'} {self.condition}: {self.found}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport(PrintedTables):
     """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
 
@@ -163,9 +163,6 @@ class CheckReport(PrintedTables):
         title = f"Conditions: {held} of {format_count(len(self.conditions))} hold"
         rows = [(each.condition, "holds" if each.holds else "failed", each.found) for each in self.conditions]
         return (TextTable(title, ("condition", "", "found"), tuple(rows), kind="conditions"),)
-
-    def __repr__(self) -> str:
-        return f"<CheckReport of {len(self.conditions)} condition(s), {len(self.failed)} failed>\n{self}"
 
 
 def check(
