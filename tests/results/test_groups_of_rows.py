@@ -54,6 +54,7 @@ def test_a_column_that_is_named_is_kept_and_saved(way, tmp_path):
     ("by", "message"),
     [
         ("topic", "keeps no column 'topic'. Did you mean 'topics'.*group_fields='topic'"),
+        (TOPICS, r"keeps no column \[.*by=\{id: group\}"),
         ({"p9": "law"}, r"by names the rows \['p9'\], .* its rows are named \['p0', 'p1', 'p2'\]"),
     ],
 )

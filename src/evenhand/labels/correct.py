@@ -156,7 +156,7 @@ class Corrected(Correction):
         return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CorrectedScores(PrintedTables):
     """The result of :func:`evenhand.correct`.
 
@@ -226,9 +226,6 @@ class CorrectedScores(PrintedTables):
         """
         made = (self.to_json, self.to_csv, self.to_markdown, lambda: self.to_page("Corrected scores"))
         write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
-
-    def __repr__(self) -> str:
-        return f"<CorrectedScores of {len(self.scores)} score(s), design {self.design!r}>\n{self}"
 
 
 def notes_on(scores: Sequence[Corrected]) -> list[str]:
@@ -458,7 +455,7 @@ ContrastName = tuple[str, str, str, str]
 """The group, the two systems, and the criterion of their scores."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupedScores(PrintedTables):
     """The result of :meth:`~evenhand.result_methods.ResultMethods.by`.
 

@@ -555,7 +555,7 @@ _MICRO = (
 
 
 class ChecklistAnalysis(Analysis):
-    """The result of :func:`checklist`: every verdict, the scores of each response, and a report per system."""
+    """The result of :func:`evenhand.checklist`: every verdict, the scores of each response, and a report per system."""
 
     kind: ClassVar = "checklist"
     judged: ClassVar = ("systems", "checklists")
@@ -646,13 +646,6 @@ class ChecklistAnalysis(Analysis):
         for cell, asked in zip(self.stored.cells(), super().asked(), strict=True):
             checklist = self.checklists[cell.about["checklist"]].name
             yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
-
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Return the items of the checklist that all rows share, one by one."""
-        for each in self.outcomes():
-            named = {"system": each.system, "item": each.criterion}
-            for row in each.rows if each.part_of is not None else ():
-                yield {"instance": row.instance, **named, "score": row.score, "selected": row.selected}
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the item, as a criterion."""

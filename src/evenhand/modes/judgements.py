@@ -746,7 +746,6 @@ class VerdictAnalysis(Analysis):
     names: ClassVar[tuple[str, ...]] = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
     labelled_by: ClassVar[tuple[str, ...]] = ("system", "criterion")
-    has_verdicts: ClassVar = True
 
     def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
         """Make a judgement of each cell."""
@@ -812,11 +811,6 @@ class VerdictAnalysis(Analysis):
         """Return the criterion that the cell names."""
         return self.by_name[cell.about["criterion"]]
 
-    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Return the units of the criterion."""
-        criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
-        return None if criterion is None else criterion.units
-
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """Return the score range of the criterion."""
         criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
@@ -856,7 +850,7 @@ class VerdictAnalysis(Analysis):
 
 
 class JudgementAnalysis(VerdictAnalysis):
-    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
+    """The result of :func:`evenhand.judge`: every verdict, and a summary of each system and criterion."""
 
     kind: ClassVar = "judgements"
     judged: ClassVar = ("systems", "criteria", "rubric")
