@@ -55,7 +55,7 @@ REPORT_SUFFIXES = (".json", ".md", ".html")
 
 @dataclass(frozen=True, repr=False)
 class ReliabilityReport(PrintedTables):
-    """The result of :func:`reliability`.
+    """The result of :func:`evenhand.reliability`.
 
     Attributes:
         results: One per criterion and judge, in the order asked for, judges within criteria.

@@ -50,9 +50,17 @@ def test_a_column_that_is_named_is_kept_and_saved(way, tmp_path):
     assert evenhand.open(tmp_path / "saved.parquet").group_of("topic") == tuple(TOPICS)
 
 
-def test_a_column_that_is_not_kept_is_refused():
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ("topic", r"keeps no column 'topic'\. Did you mean 'topics'.*group_fields='topic'"),
+        (TOPICS, r"keeps no column \['law', "),
+        ({"p0": "law"}, "keeps no column {'p0'"),
+    ],
+)
+def test_a_column_that_is_not_kept_is_refused(by, message):
     rows = [{**row, "topics": row["topic"]} for row in ROWS]
     asked = {"response_fields": "small", "id_field": "id", "group_fields": "topics", **HOW}
     results = evenhand.judge(rows, "criteria.evenhand.direct.clarity", BASELINE, **asked)
-    with pytest.raises(InvalidInputError, match=r"no column 'topic'\. Did you mean 'topics'.*group_fields='topic'"):
-        results.group_of("topic")
+    with pytest.raises(InvalidInputError, match=message):
+        results.group_of(by)

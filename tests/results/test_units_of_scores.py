@@ -28,7 +28,7 @@ def criterion(values, name="help", **more):
 
 IN_UNITS = {"score_range", "score", "score_if_unscored_0", "score_if_unscored_1", "unscored_bounds", "mean"}
 IN_UNITS |= {"score_without"}
-DIFFERENCES = {"spread", "draw_deviation", "change_without", "difference", "bounds", "if_unscored_low"}
+DIFFERENCES = {"spread", "change_without", "difference", "bounds", "if_unscored_low"}
 DIFFERENCES |= {"if_unscored_high", "root_mean_square", "mean_absolute", "bias"}
 LIMITS = {"estimate", "low", "high", "interval_low", "interval_high"}
 

@@ -1,7 +1,7 @@
 """The reliability of judges and people, from their votes alone: no call is made.
 
 :func:`all_pairs` and :func:`panels` compare raters, :func:`summarize_votes` adds the scores of recorded votes, and
-:func:`compare_with_gold` compares verdicts with labels and numbers of people. :class:`Questions` are the questions on a
+:func:`against_gold` compares verdicts with labels and numbers of people. :class:`Questions` are the questions on a
 criterion with their votes, and :func:`criterion_reliability` measures position, repetition, length, people and
 confidences of one judge.
 """

@@ -246,9 +246,7 @@ def _worth_of(score: Corrected) -> Iterator[str]:
     if isinstance(corrected, Missing) or isinstance(saved, Missing):
         yield corrected.reason if isinstance(corrected, Missing) else saved.reason  # type: ignore[union-attr] # one of the two
         return
-    if score.worth == "nothing":
-        yield f"the judge adds nothing to the labels alone ({labels})"
-    elif score.worth == "more" and saved >= 1:
+    if score.informative and saved >= 1:
         yield f"with these {labels} the judge is worth {format_count(saved)} more"
     if score.judge and not corrected.low <= score.judge.estimate <= corrected.high:
         yield f"the judge's mean, {format_number(score.judge.estimate)}, lies outside the corrected interval"
