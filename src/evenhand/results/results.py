@@ -617,12 +617,12 @@ class Results(PrintedTables):
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
         if not isinstance(by, Mapping):
-            if by not in kept:
+            if not isinstance(by, str) or by not in kept:
                 raise InvalidInputError(
-                    f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
+                    f"the result keeps no column {by!r}. {f'{did_you_mean(by, list(kept))} ' if kept else ''}"
                     f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"
                 )
-            return tuple(kept[str(by)])
+            return tuple(kept[by])
         rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
         named = {name_of(row): name_of(group) or None for row, group in by.items()}
         if not named.keys() & set(rows.values()):
