@@ -126,7 +126,7 @@ def measure_tables():
 
     lines = []
     for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
-        if module.name.split(".")[1] not in {"modes", "results", "labels", "judge_reliability", "statistics"}:
+        if module.name.split(".")[1] in {"__main__", "integrations"}:
             continue
         for owner in vars(importlib.import_module(module.name)).values():
             if not (isinstance(owner, type) and owner.__module__ == module.name and dataclasses.is_dataclass(owner)):
@@ -134,8 +134,10 @@ def measure_tables():
             declared = {
                 field.name: field.metadata["measure"]
                 for field in dataclasses.fields(owner)
-                if "measure" in field.metadata and field.name in owner.__annotations__
-            }
+                if "measure" in field.metadata
+                and field.name in owner.__annotations__
+                and (field.metadata["measure"].name != "" or "Interval" in str(owner.__annotations__[field.name]))
+            }  # but for the parts without a name, which have tables of their own
             if declared:
                 meanings = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", owner.__doc__ or "", re.MULTILINE))
                 lines += ["", f"### {owner.__name__}", "", "| name | kind | meaning |", "|---|---|---|"]

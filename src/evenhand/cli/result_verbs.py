@@ -229,7 +229,7 @@ def report(
         other: A second run: the page says what changed.
         out: The page (.html), by default report.html in the folder of RUN; or the picture.
         plot: Draw one picture for a paper instead, as .svg, .png or .pdf: scores, matrix, items, levels or gold, as
-            far as the result has it; first is the first of them.
+            far as the result has it.
         data: The data that were judged, for their texts: by default those of the prompts that were sent.
         gold: The file of labels of people; by default the gold labels that the result holds.
         design: How the labelled rows were chosen: random, by_verdict or probabilities; scores are corrected.

@@ -162,7 +162,7 @@ class Draw(BaseModel):
             ) from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BlindSheet(PrintedTables):
     """The questions for people, and the draw that maps their answers back.
 
@@ -551,9 +551,6 @@ class SheetLabels(Labels, PrintedTables):
         """
         with written_whole(path) as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in self.to_rows()), encoding="utf-8")
-
-    def __repr__(self) -> str:
-        return f"<SheetLabels: {len(self.entries)} labels of {format_count(len(self.chosen), 'annotator')}>\n{self}"
 
 
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:

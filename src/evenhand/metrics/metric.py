@@ -195,6 +195,7 @@ class EvenhandMetric(IntervalFields):
                 f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
                 "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
             )
+        self.n_resamples = None  # 0 says so too, and unitxt would draw no samples and fail
         self.set_confidence_interval_calculation(self.return_confidence_interval)
         self._awaited_groups: List[Any] = []  # unitxt's copies of the metric share them
         self.options  # noqa: B018 - it is built, and so checked, on first use

@@ -1,8 +1,9 @@
 """Measures: every number that a result reports, or the reason why there is none, declared once and shown everywhere.
 
 A result is a frozen dataclass. :func:`~evenhand.numbers.measure` declares a field that is reported, with its kind of
-number; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
-form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
+number; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved form
+(:func:`~evenhand.data.plain.as_plain`) are views of the declaration. A new number is one field, and the line that
+computes it.
 Conditions, summaries and pictures name each :class:`Measure` in full. An :class:`Outcome` is the score of one row,
 which is compared with that of people.
 """
