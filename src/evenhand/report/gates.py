@@ -198,7 +198,7 @@ def check(
         for finding in findings
         for part in (("", "n") if isinstance(finding.value, (int, float)) else ("", "low", "high", "n"))
     ]
-    ranges = {} if isinstance(results, RunComparison) else score_ranges(results)
+    ranges = results.ranges() if isinstance(results, RunComparison) else score_ranges(results)
     return CheckReport(tuple(_resolve(each, measures, ranges).check(each) for each in parsed))
 
 
@@ -271,7 +271,11 @@ def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ran
         raise InvalidInputError(f"{where} {problem}. {did_you_mean(condition.name, names)}")
     (measure,) = found
     kind, score = measure.finding.kind, measure.finding.name.removesuffix(CORRECTED)
+    if kind == "difference":
+        score = score.removesuffix(".difference").removesuffix(".change")
     low, high = (0.0, 1.0) if kind in {"share", "p_value"} else ranges.get(score, (-math.inf, math.inf))
+    if kind == "difference":
+        low, high = low - high, high - low
     if measure.part != "n" and not low - CLOSE <= condition.threshold <= high + CLOSE:
         raise InvalidInputError(
             f"{where} {measure.names[0]}, which lies between {format_number(low)} and {format_number(high)}, and a "

@@ -48,6 +48,7 @@ class GroupDifference:
         n_set_aside: Rows on which only one of the results has a score.
         n_unmatched: Rows that only one of the results holds.
         bounds: The bounds shown in place of the difference if too many rows have only one score.
+        score_range: The least and the greatest that a score can be.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -60,6 +61,7 @@ class GroupDifference:
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
     bounds: UnscoredBounds | None = None
+    score_range: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,7 @@ class RunComparison(PrintedTables):
         found = []
         for values, group in self.groups.items():
             of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
-            named = [value for column, value in zip(self.by, values, strict=True) if column not in _WHOSE]
-            name = ".".join(named or ["score"])
+            name = self._score(values)
             measures = Reported("", of, group, group.n_compared).findings()
             p_value = None if isinstance(group.p_value, Missing) else group.p_value
             found += [
@@ -137,6 +138,19 @@ class RunComparison(PrintedTables):
                 for each in measures
             ]
         return tuple(found)
+
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Return name of a score -> the least and the greatest that it can be, in either result."""
+        found: dict[str, tuple[float, float]] = {}
+        for values, group in self.groups.items():
+            name, (low, high) = self._score(values), group.score_range
+            least, greatest = found.get(name, group.score_range)
+            found[name] = min(low, least), max(high, greatest)
+        return found
+
+    def _score(self, values: Sequence[str]) -> str:
+        """Return the name of the scores of a group."""
+        return ".".join([each for name, each in zip(self.by, values, strict=True) if name not in _WHOSE] or ["score"])
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return one row for each group, tested as one family, and the verdicts that changed the most."""
@@ -219,9 +233,9 @@ def compare_rows(
         one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # two missing scores are not a change
         least, most = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
         pairs.append(paired_differences(values, low=least, high=most, level=level, bounds=bounds)[0])
-        parts.append((named, len(own) - len(both), both, level, values))
+        parts.append((named, len(own) - len(both), both, level, values, bounds))
     found = {}
-    for pair, (named, unmatched, both, level, values) in zip(over_one_family(pairs), parts, strict=True):
+    for pair, (named, unmatched, both, level, values, bounds) in zip(over_one_family(pairs), parts, strict=True):
         selected = [(a[selection], b[selection]) for a, b in both]
         equal = [float(a == b) if a is not None and b is not None else np.nan for a, b in selected]
         (same,) = mean_intervals(equal, level=level)
@@ -238,5 +252,6 @@ def compare_rows(
             n_set_aside=pair.n_set_aside,
             n_unmatched=unmatched,
             bounds=pair.unscored_bounds,
+            score_range=bounds,
         )
     return found

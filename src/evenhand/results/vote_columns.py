@@ -195,7 +195,7 @@ FIELDS: Final = (
 PREFIX: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
-FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
+FOR_MEASURES: Final = ("lowest_score", "highest_score", "covered_mass")
 """Numbers of a verdict that measures need, and that neither records nor votes have."""
 
 _VERDICT_TYPES: Final = {
@@ -287,9 +287,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
             rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
-            held = [row.get(name.removeprefix(PREFIX)) for row in rows]
-            held = [without_lone_surrogates(each) if isinstance(each, str) else each for each in held]
-            column = pyarrow.array(held, type=kind)
+            column = pyarrow.array(_held(rows, name.removeprefix(PREFIX)), type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
@@ -298,13 +296,19 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
     verdicts = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
-    own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
+    own: dict[str, Sequence[Any]] = {name: _held(abouts, name) for name in _names(abouts)}
     own |= {CELL: ()}
-    own |= {PREFIX + name: [each.get(name) for each in verdicts] for name in _names(verdicts)}
+    own |= {PREFIX + name: _held(verdicts, name) for name in _names(verdicts)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
         (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
     )
+
+
+def _held(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the values of rows under a name, as a file can hold them."""
+    values = [row.get(name) for row in rows]
+    return [without_lone_surrogates(each) if isinstance(each, str) else each for each in values]
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -423,7 +427,7 @@ OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in 
 def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
     """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
     low, high = verdict.bounds or (None, None)
-    return dict(zip(FOR_MEASURES, (verdict.draw_variance, low, high, covered_mass), strict=True))
+    return dict(zip(FOR_MEASURES, (low, high, covered_mass), strict=True))
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
@@ -592,7 +596,6 @@ class VerdictColumns(Columns):
         bounds: The bounds of the verdict, shape (n, 2).
         agreement: The agreement of its votes.
         spread: The spread of its draws.
-        draw_variance: The variance of its draws.
         position_consistent: 1 or 0.
         covered_mass: The probability behind its expected value.
         votes: All votes; the questions are the verdicts.
@@ -604,7 +607,6 @@ class VerdictColumns(Columns):
     bounds: FloatArray
     agreement: FloatArray
     spread: FloatArray
-    draw_variance: FloatArray
     position_consistent: FloatArray
     covered_mass: FloatArray
     votes: VoteColumns
@@ -721,7 +723,8 @@ def write(
     head["about"] = [name for each in first for name in each.about]
     tables = votes_tables(chain(first, held), schema)
     table = next(tables)
-    schema = table.schema.with_metadata({PARQUET_HEADER: as_json({**head, **header}).encode()})
+    written = without_lone_surrogates(as_json({**head, **header}))
+    schema = table.schema.with_metadata({PARQUET_HEADER: written.encode()})
     with (
         written_whole(path) as temporary,
         pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
