@@ -910,7 +910,6 @@ def _collapse(
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
         "spread": average_of([math.sqrt(squares / n) for n, squares in drawn]) if drawn else None,
-        "draw_variance": average_of([squares / (n - 1) for n, squares in drawn]) if drawn else None,
         "votes": tuple(votes),
     }
     if any(cell.undecided for cell in every):

@@ -464,7 +464,7 @@ class RubricJudge(AssessingJudge):
 
 
 MEASURED_OF_CRITERION: Final = frozenset(
-    {"score", "agreement", "spread", "draw_deviation", "covered_mass", "positional_bias", "parse_rate"}
+    {"score", "agreement", "spread", "covered_mass", "positional_bias", "parse_rate"}
     | {"num_unscored", "num_na", "unscored_counts", "score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of a criterion that are reported; the usage of calls is the rubric's."""
@@ -560,7 +560,6 @@ class ChecklistJudge(ChecklistFields):
             {
                 **record,
                 **{name: number_or_nan(record[name]) for name in OF_RESPONSE},
-                "weighted_score_reason": result.weighted_score_reason,
                 "prompts": (sent or None) if self.include_prompts_in_result else None,
                 "num_items": len(result.items),
                 **{f"num_{name}": count for name, count in result.counts().items()},

@@ -56,6 +56,9 @@ OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scale
 LEFT_OUT: Final = ("prompts", "reasoning")
 """The parts of votes that a page may lack."""
 
+HOW_ASKED: Final = ("flow", "orders", "check_positional_bias", "samples", "stop_early")
+"""The options of a run that the page shows."""
+
 _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 _BOUNDS_NOTE: Final = " Where bounds replace a score, a row is affected if any vote on it is unscored."
 
@@ -301,16 +304,11 @@ def _facts_of(results: Results) -> Iterator[tuple[str, str]]:
     judges = [visible_line(str(name)) for name in parameters.get("judges") or parameters.get("votes") or ()]
     models = [visible_line(name) for name in results.fingerprint.models if name not in judges]
     yield "Judges", ", ".join(judges) + (f" (answered by {', '.join(models)})" if models else "")
-    grid, flow = parameters.get("grid", {}), parameters.get("flow", {})
-    if isinstance(flow, Mapping) and grid:
-        asked = [str(flow["flow"]).replace("_", " ")] if "flow" in flow else []
-        if "check_positional_bias" in grid:
-            both = {"given": "in the order given and reversed"}
-            orders = grid.get("orders", "given")
-            asked.append(str(both.get(orders, orders)) if grid["check_positional_bias"] else "in one order")
-        draws, early = grid.get("samples", 1), ", fewer once they settled it" if grid.get("stop_early") else ""
-        asked.append("once each" if draws == 1 else f"{format_count(draws, 'draw')} each{early}")
-        yield "Asked", "; ".join(asked)
+    flow = parameters.get("flow", {})
+    asked = {**(flow if isinstance(flow, Mapping) else {}), **parameters.get("grid", {})}
+    how = [f"{name}={asked[name]}" for name in HOW_ASKED if name in asked]
+    if how:
+        yield "Asked", ", ".join(how)
     counts = results.unscored_counts
     rows, verdicts = format_count(parameters["n"], "row"), format_count(counts.verdicts, "verdict")
     yield "Votes", f"{rows}, {verdicts}; {counts.with_reasons}"

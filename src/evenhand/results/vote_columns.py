@@ -195,7 +195,7 @@ FIELDS: Final = (
 PREFIX: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
-FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
+FOR_MEASURES: Final = ("lowest_score", "highest_score", "covered_mass")
 """Numbers of a verdict that measures need, and that neither records nor votes have."""
 
 _VERDICT_TYPES: Final = {
@@ -427,7 +427,7 @@ OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in 
 def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
     """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
     low, high = verdict.bounds or (None, None)
-    return dict(zip(FOR_MEASURES, (verdict.draw_variance, low, high, covered_mass), strict=True))
+    return dict(zip(FOR_MEASURES, (low, high, covered_mass), strict=True))
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
@@ -596,7 +596,6 @@ class VerdictColumns(Columns):
         bounds: The bounds of the verdict, shape (n, 2).
         agreement: The agreement of its votes.
         spread: The spread of its draws.
-        draw_variance: The variance of its draws.
         position_consistent: 1 or 0.
         covered_mass: The probability behind its expected value.
         votes: All votes; the questions are the verdicts.
@@ -608,7 +607,6 @@ class VerdictColumns(Columns):
     bounds: FloatArray
     agreement: FloatArray
     spread: FloatArray
-    draw_variance: FloatArray
     position_consistent: FloatArray
     covered_mass: FloatArray
     votes: VoteColumns
