@@ -305,7 +305,7 @@ def correct(
 
             - ``random``: drawn at random, each row as likely as any other;
             - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
-            - ``probabilities``: each with a probability of its own, which a column of the labels holds.
+            - ``probabilities``: each with a probability of its own, in the column ``probability`` of the labels.
         level: The level of the intervals; that of the results by default.
         label_field: The column of ``gold`` with the label.
 
