@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict, FiniteFloat, PrivateAttr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PrivateAttr
 from rapidfuzz import fuzz
 from scipy.special import expit, logit, ndtr, softmax
 
@@ -467,14 +467,12 @@ def _script(character: str) -> str:
 
 
 Probabilities = npt.NDArray[np.float64]
-_Numbers = FiniteFloat | list[FiniteFloat]
 
 _FAULTS: Mapping[str, tuple[str, str]] = {
     "refusal": ("I'm sorry, but I can't help with that request.", "stop"),
     "truncation": ("Having weighed all that was said above, the verdict that I arrive at", "length"),
     "garbage": ("zxqv wvkj qqzx", "stop"),
 }
-_QUALITIES = TypeAdapter[Any](_Numbers | dict[str, _Numbers])
 
 
 class SimulatedEngine(FreeEngine):
@@ -514,7 +512,6 @@ class SimulatedEngine(FreeEngine):
     quality: Any = option(
         None, "Response text -> latent quality, or a function of the question and of the response's index; else random."
     )
-    quality_context: str | None = option(None, "The context that holds the quality: a number, or one per response.")
     position_preference: float = option(0.0, "Log-odds in favour of what is shown first; negative for what is last.")
     verbosity_preference: float = option(0.0, "Added to a response's quality for each e-fold of its length.")
     noise: float = option(0.0, "Standard deviation of the error on each quality, drawn anew for each sample.", ge=0)
@@ -534,13 +531,10 @@ class SimulatedEngine(FreeEngine):
             raise InvalidInputError(
                 "refusal_rate + truncation_rate + garbage_rate is above 1; give rates whose sum is at most 1"
             )
-        if self.quality is not None and self.quality_context is not None:
-            raise InvalidInputError("quality and quality_context are both given; the truth has one source")
 
     def settings(self) -> dict[str, Any]:
-        """Return the options that are plain values, without sources of the truth that were not given."""
-        sources = ("quality", "quality_context")
-        return {name: value for name, value in super().settings().items() if value is not None or name not in sources}
+        """Return the options that are plain values, without the truth."""
+        return {name: value for name, value in super().settings().items() if name != "quality"}
 
     @property
     def judge_id(self) -> str:
@@ -659,13 +653,9 @@ class SimulatedEngine(FreeEngine):
             RejectedRequestError: If it is not known, or not finite.
         """
         response = question.responses[index]
-        value: float | None
-        if self.quality_context is not None:
-            value = self._qualities_in(question, self.quality_context)[index]
-        elif self.quality is None:
-            value = int.from_bytes(_digest(response)[:6], "big") / 2**48
-        else:
-            value = self.quality(question, index) if callable(self.quality) else self.quality.get(response)
+        if self.quality is None:
+            return int.from_bytes(_digest(response)[:6], "big") / 2**48
+        value = self.quality(question, index) if callable(self.quality) else self.quality.get(response)
         if value is None or not math.isfinite(value):
             raise RejectedRequestError(
                 f"the simulated judge {self.judge_id!r} knows no finite quality of the response {response[:80]!r} "
@@ -673,25 +663,6 @@ class SimulatedEngine(FreeEngine):
                 cause="no_quality",
             )
         return float(value)
-
-    @staticmethod
-    def _qualities_in(question: Question, name: str) -> list[float]:
-        """Return the qualities of all responses that a text of the context holds: a number, or a JSON list of them.
-
-        A JSON object holds one of these for each criterion or item, by its name.
-        """
-        text, numbers = question.context.get(name), list[float]()
-        with suppress(ValidationError, KeyError):
-            read = _QUALITIES.validate_json(text or "", strict=True)
-            read = read[question.criterion.name] if isinstance(read, dict) else read
-            numbers = read if isinstance(read, list) else [read]
-        if len(numbers) != len(question.responses):
-            raise RejectedRequestError(
-                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
-                f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
-                cause="no_quality",
-            )
-        return numbers
 
     def _strength(self, question: Question, index: int) -> float:
         length = math.log((1 + len(question.responses[index])) / (1 + self.typical_length))

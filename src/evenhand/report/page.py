@@ -10,7 +10,7 @@ import base64
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, write_as_it_ends
 from evenhand.labels.correct import correct
 from evenhand.labels.people import majority_labels, read_gold
@@ -53,9 +53,6 @@ MOST_NAMED: Final = 8
 OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "strength")
 """The measures whose differences stand for those of a checklist's or a contest's score."""
 
-LEFT_OUT: Final = ("prompts", "reasoning")
-"""The parts of votes that a page may lack."""
-
 HOW_ASKED: Final = ("flow", "orders", "check_positional_bias", "samples", "stop_early")
 """The options of a run that the page shows."""
 
@@ -89,7 +86,6 @@ def report_page(
     data: object = None,
     gold: object = None,
     design: str | None = None,
-    leave_out: Collection[str] = (),
     title: str | None = None,
     names: tuple[str, str] = ("before", "after"),
 ) -> str:
@@ -102,7 +98,6 @@ def report_page(
         data: The judged rows, for their texts; by default the texts are those of the prompts that were sent.
         gold: Labels of people, by which scores are corrected; by default those that the result holds.
         design: How the labelled rows were chosen (:func:`evenhand.correct`); labels of a blind sheet say it.
-        leave_out: The parts of votes that the page does not hold: ``prompts``, ``reasoning``.
         title: The title of the page.
         names: The names of the two runs.
 
@@ -110,9 +105,6 @@ def report_page(
         InvalidInputError: If the results are of different kinds or have no row in common, the data are others, or the
             labels fit no row.
     """
-    for each in leave_out:
-        if each not in LEFT_OUT:
-            raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
     runs: list[tuple[str, Results]] = []
     views: list[Iterable[VerdictView]] = []
     comparison, called = None, [""]
@@ -136,7 +128,7 @@ def report_page(
             f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
             "show: give it alone"
         )
-    packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
+    packed = pack([chain.from_iterable(views)] if further else views)
     drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
         (f"{each.title} · {name}" if name else each.title, each)
@@ -161,7 +153,6 @@ def report_page(
         sections=runs or [("", found)],
         line=visible_line,
         verdicts=bool(packed.verdicts),
-        left_out=", ".join(leave_out),
         data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
     )
 
@@ -369,7 +360,7 @@ class PackedVerdicts:
     counts: Counter[str]
 
 
-def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = ()) -> PackedVerdicts:
+def pack(runs: Sequence[Iterable[VerdictView]]) -> PackedVerdicts:
     """Return the verdicts of one run, or of two that were asked the same questions; the verdicts on a row together."""
     texts: dict[str, int] = {}
     rows: dict[str, int] = {}
@@ -387,7 +378,7 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
             verdict["runs"][number] = {
                 **_numbered({each: getattr(view, each) for each in SHOWN}, texts),
                 **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
-                "votes": [_numbered(_fields_of(vote, leave_out), texts) for vote in view.votes],
+                "votes": [_numbered(_fields_of(vote), texts) for vote in view.votes],
             }
             counts["ordered"] += view.flipped is not None
             counts["flipped"] += bool(view.flipped)
@@ -396,13 +387,12 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
     return PackedVerdicts(list(texts), ordered, counts)
 
 
-def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
+def _fields_of(view: VoteView) -> dict[str, Any]:
     """Return what the page shows of a vote; the reply in pieces: before, within and after what was read."""
     vote, completion = view.vote, view.vote.completion or Completion(text=None)
     start, end = view.read_at or (0, 0)
     reply = completion.text
     pieces = [reply[:start], reply[start:end], reply[end:]] if reply is not None and view.read_at else [reply]
-    sent = {} if "prompts" in leave_out else view.prompts
     return {
         "judge": vote.judge_id,
         "sample": vote.sample,
@@ -414,12 +404,12 @@ def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
         "error": vote.error,
         "reasons": vote.assessment,
         "reply": [] if reply is None else pieces,
-        "reasoning": None if "reasoning" in leave_out else completion.reasoning,
+        "reasoning": completion.reasoning,
         "how": None if vote.match is None else vote.match.kind,
         "model": completion.model,
         "cost": vote.usage.cost,
         "probabilities": view.probabilities,
-        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in sent.items()},
+        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in view.prompts.items()},
     }
 
 

@@ -578,12 +578,6 @@ class VoteColumns(Columns):
             at_risk=math.fsum(self.at_risk[chosen]),
         )
 
-    @property
-    def unscored_from_journal(self) -> int:
-        """The number of unscored votes whose replies all came from the journal."""
-        calls, cached = (self.usage[:, [*_USAGE].index(name)] for name in ("calls", "cached"))
-        return int(((cached > 0) & (calls == 0) & self.replied & ~self.answered).sum())
-
 
 @dataclass(frozen=True, slots=True)
 class VerdictColumns(Columns):
