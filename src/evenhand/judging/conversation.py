@@ -227,14 +227,21 @@ class _Conversation:
     async def _say(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         """Send the conversation with one more message, and count what the reply consumed."""
         self.messages.append({"role": "user", "content": text})
-        sent, schema = tuple(self.messages), reply_schema(stage, items, self.flow)
+        sent = tuple(self.messages)
         if self.flow.include_prompts_in_result:
             self.prompts[stage] = list(sent)
         question, shown = items[0].question, items[0].presentation
-        alone = not question.sheet
+        alone, options, schema = not question.sheet, None, None  # without a schema, any text will do
+        if stage not in {"assessment", "summary"} and alone:
+            reasons = "" if stage != "one_step" else "last" if self.flow.prompt == _VERDICT_FIRST else "first"
+            options = shown.answers
+            schema = _selection_schema(options, reasons)
+        elif not alone:
+            numbered = tuple([(item.number, item.presentation.answers) for item in items])
+            schema = _sheet_schema(numbered, reasoning=self.flow.reasoning)
         request = Request(
             messages=sent,
-            options=shown.answers if alone and schema is not None else None,
+            options=options,
             response_schema=schema,
             logprobs=self.flow.logprobs if schema is not None else 0,
             sample=self.sample,
@@ -465,17 +472,6 @@ def own_probabilities(reply: Completion, shown: Presentation, answer: ReplyReadi
         return None
     masses = option_probabilities(reply.logprobs, shown.answers, answer.match.index, text=reply.text, span=answer.span)
     return None if masses is None else tuple(masses[shown.to_own.index(place)] for place in range(len(masses)))
-
-
-def reply_schema(stage: Stage, items: Sequence[SheetItem], flow: Flow) -> Mapping[str, Any] | None:
-    """Return the schema of the reply in a stage; None where any text will do."""
-    if stage in {"assessment", "summary"}:
-        return None
-    if items[0].question.sheet:
-        numbered = tuple([(item.number, item.presentation.answers) for item in items])
-        return _sheet_schema(numbered, reasoning=flow.reasoning)
-    reasons = "" if stage != "one_step" else "last" if flow.prompt == _VERDICT_FIRST else "first"
-    return _selection_schema(items[0].presentation.answers, reasons)
 
 
 @lru_cache(maxsize=512)

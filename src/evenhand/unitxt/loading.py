@@ -45,7 +45,6 @@ EXAMPLES: Final[Mapping[Kind, str]] = {
 }
 VALUES: Final[Mapping[Kind, type[FrozenModel]]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
 
-_SHOWN_CHARACTERS: Final = 200
 _CATALOG_ID: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 _OF_A_CRITERION: Final = frozenset({"__type__", "name", *CRITERION_FIELDS})
 """A mapping that is a criterion has one of these fields."""
@@ -200,12 +199,7 @@ def is_artifact(value: object) -> bool:
 
 def shown(reference: object) -> str:
     """Return a reference as messages show it."""
-    given = reference.reference if isinstance(reference, Referent) else reference
-    try:
-        text = " ".join(repr(given).split())
-    except Exception:  # noqa: BLE001 - a type of a program may raise anything when it is asked for its text
-        text = briefly(given)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+    return briefly(reference.reference if isinstance(reference, Referent) else reference)
 
 
 def load(reference: object) -> Criterion | Rubric | Checklist:
