@@ -1,7 +1,6 @@
 """The tree of errors: what can be caught as what, and what a message says."""
 
 import inspect
-import math
 
 import pytest
 
@@ -38,7 +37,7 @@ def test_bad_input_is_no_value_error_because_pydantic_would_swallow_it():
     assert not issubclass(InvalidInputError, ValueError)
     assert issubclass(ArtifactError, InvalidInputError)
     with pytest.raises(InvalidCriterionError):
-        Option(label="x", value=math.inf)
+        Option(label="")
 
 
 def test_an_engine_error_carries_its_cause_and_attempts():

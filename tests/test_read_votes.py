@@ -131,6 +131,12 @@ REFUSED = [
     ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
     ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
     ("winrates", [{**PAIR, "unscored_reason": "shy"}], {}, r"row 0 has 'shy' in 'unscored_reason': Accepted: "),
+    (
+        "winrates",
+        [{**PAIR, "unscored_reason": "empty"}],
+        {},
+        r"'unscored_reason': there is the vote 'a' too",
+    ),
     ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
     ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
     ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),

@@ -7,6 +7,7 @@ written in, here and everywhere else in evenhand: ``"Very  good"`` and ``"very g
 from __future__ import annotations
 
 import math
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,16 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.dataclasses import dataclass
 
 from evenhand.errors import InvalidCriterionError, InvalidInputError, did_you_mean
@@ -41,9 +51,26 @@ def fold_label(label: str) -> str:
 
 
 class FrozenModel(BaseModel):
-    """A value: immutable, and an unknown field is an error."""
+    """A value: immutable, and an unknown field is an error.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Raises:
+        InvalidCriterionError: A field that does not exist, is missing, or has a value that is not accepted.
+    """
+
+    # with a bound on their length, pydantic refuses texts with half a character ("\\ud800"), which no file can hold
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=sys.maxsize)
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each field says its own type
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            at = ".".join(map(str, fault["loc"]))
+            raise InvalidCriterionError(
+                f"{type(self).__name__} has the {at} {fault['input']!r}: {fault['msg']}"
+            ) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined] # parts within a value are not built by it
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other, unchecked values of some fields; values derived from them are not kept."""

@@ -373,12 +373,14 @@ class AssessmentOptions(RunOptions):
     length_penalty: Any = option(None, "What a response that is too long loses: a ``LengthPenalty``, or its fields.")
 
     @model_validator(mode="after")
-    def _fits_in_one_call(self) -> Self:
+    def _fits_its_examples(self) -> Self:
         if self.calls == "per_item" and (self.generate_summaries or self.examples is not None):
             raise InvalidInputError(
                 "calls='per_item' brings one reply for all criteria, without summaries or examples: drop "
                 "generate_summaries and examples, or use calls='per_criterion'"
             )
+        if self.num_examples is not None and self.examples is None:
+            raise InvalidInputError(f"num_examples is {self.num_examples}, and there are no examples: give examples")
         return self
 
 

@@ -204,7 +204,7 @@ class RecordedVotes:
             for column in held:
                 if (cell := column.cells[number]) is NOT_ASKED:
                     continue
-                reason, name = _reason(row, number) if usual else None, column.name
+                reason, name = _reason(row, number, cell) if usual else None, column.name
                 if judge is not None:
                     allow_none = reason == "missing_response"
                     name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
@@ -402,12 +402,15 @@ class RecordedVotes:
         return found
 
 
-def _reason(row: Row, number: int) -> UnscoredReason | None:
+def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
     """Return why there is no vote, where a row says so in the column ``unscored_reason``."""
     given, accepted = row.get("unscored_reason"), get_args(UnscoredReason)
     if not is_missing(given) and given not in ("", *accepted):
         raise cell_error(number, "unscored_reason", given, did_you_mean(given, accepted))
-    return next((reason for reason in accepted if reason == given), None)
+    reason = next((reason for reason in accepted if reason == given), None)
+    if reason and cell != "" and not is_missing(cell):
+        raise cell_error(number, "unscored_reason", given, f"there is the vote {cell!r} too, and only one holds")
+    return reason
 
 
 class Pair(NamedTuple):

@@ -53,9 +53,9 @@ LAYOUT: Final = 5
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReliabilityReport(PrintedTables):
-    """The result of :func:`reliability`.
+    """The result of :func:`evenhand.reliability`.
 
     Attributes:
         results: One per criterion and judge, in the order asked for, judges within criteria.
@@ -163,9 +163,6 @@ class ReliabilityReport(PrintedTables):
                 f"{str(path)!r} is not a saved report on the reliability of judges; ReliabilityReport.save writes one "
                 "to a name that ends in '.json'"
             ) from error
-
-    def __repr__(self) -> str:
-        return f"<ReliabilityReport on {len(self.judges)} judge(s) and {len(self.criteria)} criterion/criteria>\n{self}"
 
 
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")

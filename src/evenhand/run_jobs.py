@@ -25,7 +25,7 @@ from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
-from evenhand.results.vote_columns import check_left_out, check_suffix
+from evenhand.results.vote_columns import SUFFIXES, check_left_out
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 
@@ -125,7 +125,7 @@ def check_outputs(job: Job) -> None:
             check_ending(out, REPORT_SUFFIXES)
     elif out is not None:
         check_left_out(getattr(job, "leave_out", ()))
-        check_suffix(out)
+        check_ending(out, SUFFIXES)
 
 
 def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any job

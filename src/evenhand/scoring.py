@@ -23,7 +23,6 @@ from evenhand.results.measures import Column, Reported, Spending, UnscoredCounts
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, cluster_sums, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference, name_of_tests, over_one_family, paired_differences
 from evenhand.votes import MatchKind, Usage, Verdict, Vote
@@ -71,13 +70,11 @@ class VoteMeasures(ReplyMeasures):
         positional_bias: The share of the questions read in several orders on which a judge changed its mind.
         agreement: The mean agreement of the votes with the verdict, over the questions with more than one vote.
         spread: The mean standard deviation of repeated draws.
-        draw_deviation: The standard deviation of one draw, by the draws made: the root of their mean sample variance.
     """
 
     positional_bias: Interval | Missing = measure("share")
     agreement: Interval | Missing = measure("share")
     spread: Interval | Missing = measure("score")
-    draw_deviation: Interval | Missing = measure("score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,20 +226,16 @@ def vote_measures(
             np.where(columns.votes.sizes > 1, columns.agreement, np.nan),
             *(np.array(each, dtype=float) for each in others),  # NaN for None
             columns.spread,
-            columns.draw_variance,
         ],
         axis=1,
     )
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
-    positional_bias, agreement, *means = ratio_intervals(sums[:, :-2], counts[:, :-2], level=level)
-    (spread,) = ratio_intervals(sums[:, -2:-1], counts[:, -2:-1], level=level, bounds=(0.0, width / 2))
-    redrawn = counts[:, -1].any()
-    deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level) if redrawn else None
+    positional_bias, agreement, *means = ratio_intervals(sums[:, :-1], counts[:, :-1], level=level)
+    (spread,) = ratio_intervals(sums[:, -1], counts[:, -1], level=level, bounds=(0.0, width / 2))
     measures = {
         "positional_bias": or_missing(positional_bias, "no instance was read in two orders"),
         "agreement": or_missing(agreement, "no instance with two votes has a verdict"),
         "spread": or_missing(spread, NOT_REDRAWN),
-        "draw_deviation": or_missing(deviation, NOT_REDRAWN),
         **reply_measures(columns.votes, rows=rows, level=level),
     }
     return measures, tuple(means)

@@ -439,8 +439,6 @@ class Verdict(FrozenValue):
             the first two, which no stop selects, stand for all.
         spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
             repeated draws, and where they could stop early.
-        draw_variance: The mean over judges and orders of the sample variance of the values drawn: what the variance of
-            a draw is estimated by, without the bias that ``spread`` has for few draws; None if ``spread`` is.
         position_consistent: Whether every judge selected the same option in all orders; None if no judge answered in
             two.
         bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,
@@ -457,7 +455,6 @@ class Verdict(FrozenValue):
     na: bool = False
     agreement: float | None = None
     spread: float | None = None
-    draw_variance: float | None = None
     position_consistent: bool | None = None
     bounds: tuple[float, float] | None = None
     unscored_reason: UnscoredReason | None = None

@@ -96,3 +96,6 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
     assert "cut \ufffd" in conversation(server.bodies[0])
     table.save(tmp_path / "table.parquet")
     assert evenhand.open(tmp_path / "table.parquet").entries == table.entries
+    how = {"response_fields": "\ud83d", "guidelines": "\ud83d", "journal": None}
+    judge([{"\ud83d": "good"}], "Is it?", evenhand.SimulatedEngine(), **how).save(tmp_path / "named.parquet")
+    assert [*evenhand.open(tmp_path / "named.parquet").systems] == ["\ufffd"]

@@ -77,12 +77,6 @@ def test_what_the_judge_is_worth_is_said(table: Any) -> None:
     assert found.labels_saved == pytest.approx(more)
     assert more > 9
     assert f"with these 40 labels the judge is worth {more:.0f} more." in str(shown)
-    blind = judged({"alder": [LABELS[row % 2] for row in range(200)]})
-    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(160)}, design="random"))
-    assert "alder, good: the judge adds nothing to the labels alone (160 labels)." in told
-
-
-WORTH = ("the judge is worth", "the judge adds nothing")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +94,7 @@ def test_what_the_judge_is_worth_is_not_said_where_labels_do_not_show_it(
 ) -> None:
     shown = " ".join(str(evenhand.correct(judged({"alder": column}), gold, design="random")).split())
     assert told in shown
-    assert not [sentence for sentence in WORTH if sentence in shown]
+    assert "the judge is worth" not in shown
 
 
 def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table: Any) -> None:

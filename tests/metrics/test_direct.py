@@ -110,7 +110,6 @@ def test_the_whole_result_by_hand():
     (parse_rate,) = ratio_intervals([[6.0], [5.0]], [[6.0], [7.0]])
     assert parse_rate.estimate == pytest.approx(11 / 13)
     (spread,) = mean_intervals([math.sqrt(2) / 4, 0.0], bounds=(0.0, 0.5))
-    (variance,) = mean_intervals([5 / 24, 0.0], bounds=(0.0, 0.5))
     score = with_interval("tone", 0.5, 1.0)
     # of the pairs of draws, 1 of 3 in each order of "one" agree, and 3 of 3 and 1 of 1 of "two"
     (stability,) = ratio_intervals([[2.0], [4.0]], [[6.0], [4.0]])
@@ -142,10 +141,6 @@ def test_the_whole_result_by_hand():
         "tone_spread": math.sqrt(2) / 8,
         "tone_spread_ci_low": spread.low,
         "tone_spread_ci_high": spread.high,
-        # sample variances of 1, 0, 0 and of 1, 1, 0.5: 1/3 and 1/12; of "two" 0
-        "tone_draw_deviation": pytest.approx(math.sqrt(5 / 48)),
-        "tone_draw_deviation_ci_low": math.sqrt(variance.low),
-        "tone_draw_deviation_ci_high": pytest.approx(math.sqrt(variance.high)),
         "tone_num_unscored": 0,
         "tone_num_lone": 1,
         "tone_num_na": 0,

@@ -57,6 +57,7 @@ def reliability(rows, engine, **options):
         (judge, SAME, {"gold_fields": {"tone": "gold"}}, "gold_fields names 'tone', which is not judged"),
         (judge, SAME, {"criteria": [RUBRIC, OK]}, "is a rubric; give criteria here, or a rubric alone"),
         (judge, SAME, {"criteria": RUBRIC, "calls": "per_item", "flow": "two_step"}, "one reply a response"),
+        (judge, SAME, {"num_examples": 2}, "there are no examples"),
         (judge, SAME, {"cluster_field": "question", "interval": "exact"}, "interval is 'exact', which counts rows"),
         (judge, {**SAME, "doc": None}, {"cluster_field": "doc"}, "'doc', which cluster_field names"),
         (judge, SAME, {"criteria": "rubrics.evenhand.safety", "rubric_field": "b"}, "'b' and criteria is given"),

@@ -37,14 +37,13 @@ def result(*votes):
 def test_criteria_that_move_against_each_other_leave_the_score_where_it_is():
     found = result(drawn([YES, NO], [NO, YES]))
     assert [verdict.spread for verdict in found.verdicts] == [0.5, 0.5]
-    assert (found.spread, found.draw_variance) == (0.0, 0.0)
+    assert found.spread == 0.0
 
 
 def test_criteria_that_move_together_move_the_score():
-    # draws 1, 1/2 and 0: mean 1/2, squares 1/4 + 0 + 1/4, by 3 and by 2
+    # draws 1, 1/2 and 0: mean 1/2, squares 1/4 + 0 + 1/4, by 3
     found = result(drawn([YES, YES, NO], [YES, NO, NO]))
     assert found.spread == pytest.approx(math.sqrt(1 / 6))
-    assert found.draw_variance == pytest.approx(1 / 4)
 
 
 def test_one_draw_and_draws_that_could_stop_have_no_spread():
@@ -59,4 +58,3 @@ def test_one_draw_and_draws_that_could_stop_have_no_spread():
 def test_the_summary_is_the_mean_over_responses():
     found = summarize_rubric([result(drawn([YES, NO], [NO, YES])), result(drawn([YES, NO], [YES, NO]))], RUBRIC)
     assert found.spread.estimate == pytest.approx(0.25)  # of 0 and 1/2
-    assert found.draw_deviation.estimate == pytest.approx(0.5)  # variances 0 and 1/2, mean 1/4

@@ -190,6 +190,8 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     assert "too many votes are unscored to tell" in close.found
     assert not close.holds
     assert far.holds
+    with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, and a number that it cannot reach"):
+        check(compared, ["is_it_so.change >= -7"])
     with pytest.raises(InvalidInputError, match="has no corrected scores: correct each result"):
         check(compared, ["is_it_so.change.corrected >= 0"])
 

@@ -5,16 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from evenhand.results.render import TextTable, shortened, terminal_width
-
-
-def test_names_that_look_alike_when_short_are_numbered():
-    names = [f"{'a' * 20}{number:02}{'b' * 20}" for number in range(12)]
-    short = shortened(names, 12)
-    assert len(set(short.values())) == 12
-    assert all("…" in each and cell_len(each) <= 14 for each in short.values())
-    assert shortened(["123456789.123456789"], 8) == {}
-    assert len(set(shortened([f"{'a' * 20}{number:04}{'b' * 20}" for number in range(3000)], 12).values())) == 3000
+from evenhand.results.render import TextTable, terminal_width
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
 
+import json
 import stat
 
 import pandas as pd
@@ -13,7 +14,7 @@ from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
-from evenhand.votes import Completion, Match, TokenLogprob, Usage, Vote
+from evenhand.votes import Completion, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
@@ -87,7 +88,9 @@ def votes(draw):
 @given(st.lists(st.lists(votes(), max_size=3).map(tuple), min_size=1, max_size=3))
 def test_no_field_of_a_vote_is_lost_in_columns(cast):
     cells = [Cell({"instance": place, "system": "s", "gold": None}, each) for place, each in enumerate(cast)]
-    assert list(cells_of(votes_table(cells))) == cells
+    table = votes_table(cells)
+    prompts = [text and Prompts(json.loads(text)) for text in table["prompts"].to_pylist()]
+    assert list(cells_of(table, prompts)) == cells
 
 
 def test_other_tools_read_the_parquet_file(judged, tmp_path):

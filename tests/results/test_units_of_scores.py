@@ -1,5 +1,6 @@
 """Criteria with option values on any scale, in tables: every number in its units, and nothing else changed."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -27,7 +28,7 @@ def criterion(values, name="help", **more):
 
 IN_UNITS = {"score_range", "score", "score_if_unscored_0", "score_if_unscored_1", "unscored_bounds", "mean"}
 IN_UNITS |= {"score_without"}
-DIFFERENCES = {"spread", "draw_deviation", "change_without", "difference", "bounds", "if_unscored_low"}
+DIFFERENCES = {"spread", "change_without", "difference", "bounds", "if_unscored_low"}
 DIFFERENCES |= {"if_unscored_high", "root_mean_square", "mean_absolute", "bias"}
 LIMITS = {"estimate", "low", "high", "interval_low", "interval_high"}
 
@@ -101,7 +102,8 @@ def every_interval(factor, shift, **options):
     values = {label: factor * share + shift for label, share in SHARES.items()}
     table = judged(values, **options)
     corrected = evenhand.correct(table, design="random")
-    by_kind = table.by({row: row % 3 for row in range(len(ROWS))}, gold=None)
+    kinds = {"kind": [str(row % 3) for row in range(len(ROWS))]}
+    by_kind = replace(table, parameters={**table.parameters, "groups": kinds}).by("kind", gold=None)
     yield from ((each.score, True) for each in table.summaries.values())
     yield from ((each.difference, False) for each in table.differences)
     yield from ((each.corrected, True) for each in corrected.scores)

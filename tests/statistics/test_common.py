@@ -20,7 +20,7 @@ from evenhand.statistics.agreement import (
     percent_agreement,
     value_errors,
 )
-from evenhand.statistics.consistency import position_bias, repetition_stability, within_row_deviation
+from evenhand.statistics.consistency import position_bias, repetition_stability
 
 NAN = math.nan
 
@@ -42,12 +42,6 @@ class Case:
 PAIRS = [[1, 1], [2, 2], [1, 2], [3, 3], [3, 2], [1, 1], [2, 2]]
 
 CASES = {
-    "within_row_deviation": Case(  # of values between 0 and the root of 2, whose sample variance is 1 at most
-        lambda rows: within_row_deviation(*np.reshape(rows, (-1, 2)).T, width=math.sqrt(2)),
-        [[0.5, 1], [0, 1], [0.5, 2]],
-        [0, 0],
-        [0, 1],
-    ),
     "mean_intervals": Case(lambda rows: mean_intervals(np.ravel(rows))[0], [[0.2], [1], [0.5]], [NAN], [0.4]),
     "mean_intervals with bounds": Case(
         lambda rows: mean_intervals(np.ravel(rows), bounds=(-9, 9))[0], [[0.2], [7], [-3]], [NAN], [0.4]

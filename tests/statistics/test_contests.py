@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evenhand.statistics.contests import Contests, win_rate_intervals, win_rates
+from evenhand.statistics.contests import Contests, win_rate_intervals
+from evenhand.statistics.ranking import rank_systems
 from evenhand.statistics.strengths import fit_strengths
 
 
@@ -10,13 +11,13 @@ def test_win_rates_by_hand():
     contests = Contests.of(
         "abc", first=[0, 1, 0, 2], second=[1, 0, 2, 1], score=[1, 0.5, 0.75, np.nan], cluster=[0, 0, 1, 1]
     )
-    a, b, c = win_rates(contests)
+    a, b, c = sorted(rank_systems(contests).systems, key=lambda one: one.system)
     # a: 1, 0.5 and 0.75 of three
-    assert a.win_rate.estimate == pytest.approx(0.75)
-    assert (a.contests, a.ties, a.unscored) == (3, 1, 0)
-    assert (b.win_rate.estimate, b.contests, b.ties, b.unscored) == (0.25, 2, 1, 1)
-    assert (c.win_rate.estimate, c.contests, c.ties, c.unscored) == (0.25, 1, 0, 1)
-    assert a.win_rate.n == 2
+    assert a.winrate.estimate == pytest.approx(0.75)
+    assert (a.contests, a.ties, a.num_unscored) == (3, 1, 0)
+    assert (b.winrate.estimate, b.contests, b.ties, b.num_unscored) == (0.25, 3, 1, 1)
+    assert (c.winrate.estimate, c.contests, c.ties, c.num_unscored) == (0.25, 2, 0, 1)
+    assert a.winrate.n == 2
 
 
 def test_interval_by_hand():
@@ -31,6 +32,6 @@ def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     contests = Contests.of(
         "ab", first=[0] * 80, second=[1] * 80, score=generator.choice([0, 0.5, 1], 80), cluster=np.arange(80) // 3
     )
-    own, rate = fit_strengths(contests, ties="half").strengths[0], win_rates(contests)[0].win_rate
+    own, rate = fit_strengths(contests, ties="half").strengths[0], win_rate_intervals(*contests.meetings.by_system)[0]
     shares = expit([2 * own.low, 2 * own.estimate, 2 * own.high])
     assert (rate.low, rate.estimate, rate.high) == pytest.approx(shares, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Item-rest correlations and the worth of a panel: by hand, numpy and scipy as oracles, known truth."""
+"""The worth of a panel: by hand, numpy as oracle, known truth."""
 
 from itertools import combinations
 
@@ -8,53 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import EstimationError
-from evenhand.statistics.agreement import effective_judges, item_rest_correlations
+from evenhand.statistics.agreement import effective_judges
 
 NAN = float("nan")
-
-
-def oracle(table, item):
-    table = np.asarray(table, dtype=float)
-    rest = np.array(
-        [np.nanmean(np.delete(row, item)) if not np.isnan(np.delete(row, item)).all() else NAN for row in table]
-    )
-    known = ~np.isnan(table[:, item]) & ~np.isnan(rest)
-    return np.corrcoef(table[known, item], rest[known])[0, 1]
-
-
-def test_by_hand():
-    # item 0 against the means of the others: (1, 1/2, 1/2, 0); corr((1, 1, 0, 0), ...) = .25 / (.5 * sqrt(1/8))
-    table = [[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]]
-    found = item_rest_correlations(table)[0]
-    assert found.estimate == pytest.approx(0.125 / (0.5 * np.sqrt(0.125)))
-    assert found.low <= found.estimate <= found.high
-    assert (found.n, found.method, found.resamples) == (4, "dirichlet_bootstrap", 1000)
-
-
-def test_missing_answers_leave_a_row_to_the_other_items():
-    random = np.random.default_rng(5)
-    table = (random.random((60, 4)) < random.random((60, 1))).astype(float)
-    table[random.random(table.shape) < 0.2] = NAN
-    for item, found in enumerate(item_rest_correlations(table)):
-        assert found.estimate == pytest.approx(oracle(table, item))
-
-
-def test_what_tells_nothing_has_no_correlation():
-    passed = item_rest_correlations([[1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 1]])
-    assert passed[0] is None  # everybody passes it
-    assert passed[1] is not None
-    assert item_rest_correlations([[1, 0], [0, 1]]) == (None, None)  # two rows say nothing
-    assert item_rest_correlations([[1.0], [0.0], [1.0]]) == (None,)  # there are no others
-    assert item_rest_correlations(np.empty((0, 2))) == (None, None)
-
-
-def test_a_question_the_wrong_way_round_is_negative():
-    ability = np.repeat([0, 1], 20)
-    table = np.column_stack([ability, ability, 1 - ability])
-    found = item_rest_correlations(table)
-    assert found[2].estimate == pytest.approx(-1)
-    assert found[2].low == pytest.approx(-1)
-    assert -1 < found[2].high < 0  # a sample without an exception is no proof that there is none
 
 
 class TestEffectiveJudges:

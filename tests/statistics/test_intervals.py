@@ -13,7 +13,6 @@ from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.statistics.agreement import (
     cohen_kappa,
     effective_judges,
-    item_rest_correlations,
     krippendorff_alpha,
     percent_agreement,
 )
@@ -34,7 +33,6 @@ COEFFICIENTS = {
     "kappa": lambda table, level: cohen_kappa(table[:, 0], table[:, 1], level=level),
     "percent": lambda table, level: percent_agreement(table, level=level),
     "effective": lambda table, level: effective_judges(table, level=level)[1],
-    "item": lambda table, level: item_rest_correlations(table, level=level)[0],
 }
 
 

@@ -253,6 +253,7 @@ def test_what_unitxts_judges_take_is_taken():
     )
     scores = evaluated(taken, ROWS, ANSWERS)[0]["score"]["global"]
     assert not [name for name in scores if "_ci_" in name]
+    assert "is_useful_ci_low" in evaluated(judge(n_resamples=0), ROWS, ANSWERS)[0]["score"]["global"]
 
 
 def benchmark(kind):

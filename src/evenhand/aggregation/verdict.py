@@ -645,6 +645,8 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
         >>> round(predictive_probability(met, [1, 0], 2), 9)
         0.95
     """
+    if remaining == 0:
+        return 1.0
     choice = collapse_indices([option for option in levels.scored for _ in range(counts[option])], levels)
     held: Counter[float] = Counter()  # the draws of each value, side or option
     masses: defaultdict[float, float] = defaultdict(float)
@@ -908,7 +910,6 @@ def _collapse(
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
         "spread": average_of([math.sqrt(squares / n) for n, squares in drawn]) if drawn else None,
-        "draw_variance": average_of([squares / (n - 1) for n, squares in drawn]) if drawn else None,
         "votes": tuple(votes),
     }
     if any(cell.undecided for cell in every):

@@ -217,7 +217,6 @@ def report(
     data: Path | None = None,
     gold: Path | None = None,
     design: str | None = None,
-    leave_out: Words = (),
     title: str | None = None,
 ) -> int:
     """Write one HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict.
@@ -227,11 +226,10 @@ def report(
         other: A second run: the page says what changed.
         out: The page (.html), by default report.html in the folder of RUN; or the picture.
         plot: Draw one picture for a paper instead, as .svg, .png or .pdf: scores, matrix, items, levels or gold, as
-            far as the result has it; first is the first of them.
+            far as the result has it.
         data: The data that were judged, for their texts: by default those of the prompts that were sent.
         gold: The file of labels of people; by default the gold labels that the result holds.
         design: How the labelled rows were chosen: random, by_verdict or probabilities; scores are corrected.
-        leave_out: What of the votes the page does not hold: prompts, reasoning.
         title: The title of the page.
     """
     if plot is not None:
@@ -246,7 +244,7 @@ def report(
     named = out or folder / "report.html"
     place = check_out(named, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or named
     check_ending(place, (".html",))
-    how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
+    how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "title": title}
     if other is not None:
         how |= {"other": _opened(other), "names": (run, other)}
     write_report(place, _opened(run), **how)

@@ -1,7 +1,7 @@
 """The reliability of judges and people, from their votes alone: no call is made.
 
 :func:`all_pairs` and :func:`panels` compare raters, :func:`summarize_votes` adds the scores of recorded votes, and
-:func:`compare_with_gold` compares verdicts with labels and numbers of people. :class:`Questions` are the questions on a
+:func:`against_gold` compares verdicts with labels and numbers of people. :class:`Questions` are the questions on a
 criterion with their votes, and :func:`criterion_reliability` measures position, repetition, length, people and
 confidences of one judge.
 """
@@ -634,7 +634,7 @@ class Asked:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GoldComparison(Comparison, PrintedTables):
     """The result of ``table.against_gold()``. Each estimate has ``low``, ``high`` and a ``standard_error``.
 
@@ -688,9 +688,6 @@ class GoldComparison(Comparison, PrintedTables):
                 f"Within groups: correlations are means over {groups} in which both vary; pairs are those of "
                 f"{ordered} that gold orders."
             )
-
-    def __repr__(self) -> str:
-        return f"<GoldComparison of {self.num_compared} rows>\n{self}"
 
 
 def against_gold(

@@ -10,7 +10,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.reliability import Scale
 from evenhand.numbers import (
     Missing,
-    format_count,
     format_level,
     format_number,
     format_percent,
@@ -66,7 +65,7 @@ class StandIn:
         return "unknown" if isinstance(self.passed, Missing) else "yes" if self.passed else "no"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StandInTest(PrintedTables):
     """The result of :func:`evenhand.read_votes.alternative_annotator_test`.
 
@@ -130,9 +129,6 @@ class StandInTest(PrintedTables):
             [FEW] if any(own.p_value is None for own in compared.values()) else [],
             kind="annotators",
         )
-
-    def __repr__(self) -> str:
-        return f"<StandInTest of {format_count(len(self.judges), 'judge')}>\n{self}"
 
 
 def check_epsilon(epsilon: object) -> float:

@@ -156,7 +156,7 @@ class Corrected(Correction):
         return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CorrectedScores(PrintedTables):
     """The result of :func:`evenhand.correct`.
 
@@ -227,9 +227,6 @@ class CorrectedScores(PrintedTables):
         made = (self.to_json, self.to_csv, self.to_markdown, lambda: self.to_page("Corrected scores"))
         write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
 
-    def __repr__(self) -> str:
-        return f"<CorrectedScores of {len(self.scores)} score(s), design {self.design!r}>\n{self}"
-
 
 def notes_on(scores: Sequence[Corrected]) -> list[str]:
     """Say how many labels the judge is worth, where its own mean misleads, and what else is known of each score."""
@@ -249,9 +246,7 @@ def _worth_of(score: Corrected) -> Iterator[str]:
     if isinstance(corrected, Missing) or isinstance(saved, Missing):
         yield corrected.reason if isinstance(corrected, Missing) else saved.reason  # type: ignore[union-attr] # one of the two
         return
-    if score.worth == "nothing":
-        yield f"the judge adds nothing to the labels alone ({labels})"
-    elif score.worth == "more" and saved >= 1:
+    if score.informative and saved >= 1:
         yield f"with these {labels} the judge is worth {format_count(saved)} more"
     if score.judge and not corrected.low <= score.judge.estimate <= corrected.high:
         yield f"the judge's mean, {format_number(score.judge.estimate)}, lies outside the corrected interval"
@@ -310,7 +305,7 @@ def correct(
 
             - ``random``: drawn at random, each row as likely as any other;
             - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
-            - ``probabilities``: each with a probability of its own, which a column of the labels holds.
+            - ``probabilities``: each with a probability of its own, in the column ``probability`` of the labels.
         level: The level of the intervals; that of the results by default.
         label_field: The column of ``gold`` with the label.
 
@@ -460,7 +455,7 @@ ContrastName = tuple[str, str, str, str]
 """The group, the two systems, and the criterion of their scores."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupedScores(PrintedTables):
     """The result of :meth:`~evenhand.result_methods.ResultMethods.by`.
 
@@ -511,7 +506,7 @@ class GroupedScores(PrintedTables):
 
 def by_group(
     results: Results,
-    by: object,
+    by: str,
     *,
     gold: object = None,
     design: str | None = None,
@@ -521,7 +516,7 @@ def by_group(
 
     Args:
         results: What was judged.
-        by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
+        by: The column of the groups: see :meth:`~evenhand.results.results.Results.group_of`.
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
         design: How the labelled rows were chosen; with it, the scores of groups are corrected too.
         level: The level of the intervals; that of the results by default.
@@ -534,14 +529,13 @@ def by_group(
         InvalidInputError: If there are no such groups, or labels that fit no row.
     """
     names = results.group_of(by)
-    what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold, required=False)
     over = results.level_over([])
     over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
     samples = [each for pair in paired(results, labels if asked else Labels(())) for each in pair.by_option()]
-    group_of = [f"(no {what})" if name is None else name for name in names]
+    group_of = [f"(no {by})" if name is None else name for name in names]
     parts: dict[str, list[Paired]] = {ALL: samples}
     for group in dict.fromkeys(group_of[row] for sample in samples for row in sample.instances):
         within = [
@@ -550,7 +544,7 @@ def by_group(
         parts[group] = [each for each in within if each.judge.rows]
     differences = {} if results.kind == "winrates" else _differences_in_groups(parts, over)
     return GroupedScores(
-        by=what,
+        by=by,
         groups={
             group: len({row for sample in own for row in sample.instances.tolist()})
             for group, own in parts.items()
@@ -564,7 +558,7 @@ def by_group(
             for each in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, over.level)),
+        reversals=tuple(_reversals(differences, by, over.level)),
         design=chosen,
         level=over.level,
     )

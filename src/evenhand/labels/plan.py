@@ -51,7 +51,7 @@ class PlannedNumber(NamedTuple):
     kind: Kind = "number"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(PrintedTables):
     """The result of :func:`plan`.
 

@@ -195,6 +195,7 @@ class EvenhandMetric(IntervalFields):
                 f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
                 "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
             )
+        self.n_resamples = None  # 0 says so too, and unitxt would draw no samples and fail
         self.set_confidence_interval_calculation(self.return_confidence_interval)
         self._awaited_groups: List[Any] = []  # unitxt's copies of the metric share them
         self.options  # noqa: B018 - it is built, and so checked, on first use
@@ -217,6 +218,18 @@ class EvenhandMetric(IntervalFields):
         given = RecipeInput(prediction, references, task_data)
         given.instance = instance
         return given
+
+    def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
+        """Return the prediction, or the task data field that is named if no predictions were given."""
+        prediction, _, task_data = given
+        if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
+            return prediction
+        if prediction_field is None:
+            raise InvalidInputError(
+                f"instance {row} has no prediction: give predictions to evaluate(), or name the task data field that "
+                "holds them, prediction_field=…"
+            )
+        return field_of(task_data, prediction_field, row, "prediction_field")
 
     @abstractmethod
     def instance_scores(self, judged: Any) -> Dict[str, Any]:
@@ -557,18 +570,6 @@ class JudgeMetric(RunFields):
         if not fields:
             fields = recipe_context_fields(task_data, judged, with_context=fields is None)
         return context_of(task_data, fields, judged, row, texts_of(references))
-
-    def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
-        """Return the prediction, or the task data field that the criterion names if no predictions were given."""
-        prediction, _, task_data = given
-        if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
-            return prediction
-        if prediction_field is None:
-            raise InvalidInputError(
-                f"instance {row} has no prediction, and the criterion names no prediction_field: give predictions to "
-                "evaluate(), or name the field in the criterion"
-            )
-        return field_of(task_data, prediction_field, row, "prediction_field")
 
     def subject(self, row: int, given: EvaluationInput, judged: Any) -> Subject:
         """Return the response of an instance, or its responses, and what the judge is shown with them.

@@ -137,11 +137,6 @@ class ModeAnalysis(Analysis):
             for system, own in self.by_system.items()
         }
 
-    def units(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Return the units of the criteria, if a score is in them."""
-        del group
-        return _hull(each.units for each in self._criteria if isinstance(each, Criterion))
-
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the score range of the criteria and rubrics; of a mode that compares, that of shares."""
         del group

@@ -81,7 +81,6 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.agreement import item_rest_correlations
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
@@ -161,13 +160,6 @@ class ChecklistResult:
         """Return the limits of any score; None if it has no value."""
         low, high = (getattr(end, name) for end in self.ends)
         return None if low is None or high is None else (low, high)
-
-    @property
-    def weighted_score_reason(self) -> str | None:
-        """Why there is no weighted score; None if there is one."""
-        if self.scores.weighted_score is not None:
-            return None
-        return "no item is answered" if not self.scores.answered else "the total weight of the answered items is 0"
 
     @property
     def na(self) -> bool:
@@ -315,7 +307,7 @@ class ChecklistMode(Mode[ChecklistResult]):
     ) -> ChecklistReport:
         """Return the measures; see :func:`report_checklists`."""
         del subjects
-        return report_checklists(results, level=level, seed=self.options.seed)
+        return report_checklists(results, level=level)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of a result, as plain JSON."""
@@ -340,8 +332,7 @@ class ItemReport:
         by_prerequisite: The number of ``no`` that are due to a prerequisite alone.
         pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
-        discrimination: The correlation with the share passed of the other items (see
-            :func:`~evenhand.statistics.agreement.item_rest_correlations`).
+        finding: ``all pass``, ``all fail``, or ``no answer``; None if some pass and some fail.
         unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         unscored_counts: The unscored votes on it.
     """
@@ -358,14 +349,9 @@ class ItemReport:
     by_prerequisite: int = measure("count")
     pass_rate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
     confidence: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
-    discrimination: Interval | Missing = measure("number", always=True)
+    finding: str | None
     unscored_bounds_of: Bounds
     unscored_counts: UnscoredCounts
-
-    @property
-    def finding(self) -> str | None:
-        """``all pass``, ``all fail``, or why there is no discrimination; None if there is one."""
-        return self.discrimination.reason if isinstance(self.discrimination, Missing) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,13 +430,12 @@ RATES: Final = ("micro_pass_rate", "answered_share", "positional_bias", "agreeme
 """Rates over all items of all responses."""
 
 
-def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95, seed: int = 0) -> ChecklistReport:
+def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95) -> ChecklistReport:
     """Report on many responses, with intervals over responses, or over their clusters.
 
     Args:
         results: One per response, with all its items and votes.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
-        seed: The seed of the draws for the intervals of discriminations.
     """
     items = [(row, item) for row, result in enumerate(results) for item in result.items]
     rows = np.array([row for row, _ in items], dtype=np.int64)
@@ -492,7 +477,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         unanswered=answers[None],
         unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
         **means_if_unscored([result.bounds for result in results]),
-        items=_item_reports(results, level=level, seed=seed),
+        items=_item_reports(results, level=level),
         categories=tuple(
             CategoryReport(
                 name,
@@ -516,7 +501,7 @@ def _unscored_rate(
     return unscored_bounds(rate, [item.possible_met for _, item in items], level=over, unit="items")
 
 
-def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int) -> tuple[ItemReport, ...]:
+def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[ItemReport, ...]:
     """Report each question: the items of the same name where all responses share a checklist, else of the same text."""
     found: dict[str, dict[int, ItemResult]] = {}
     shared = all(result.checklist == results[0].checklist for result in results)
@@ -524,12 +509,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         for item in result.items:
             key = item.item.name if shared else " ".join(item.item.question.split())
             found.setdefault(key, {}).setdefault(row, item)
-    passed = np.full((len(results), len(found)), np.nan)
-    for column, by_row in enumerate(found.values()):
-        passed[list(by_row), column] = [item.met for item in by_row.values()]
-    telling = item_rest_correlations(passed, level=level, seed=seed)
     reports = []
-    for by_row, discrimination in zip(found.values(), telling, strict=True):
+    for by_row in found.values():
         asked = list(by_row.values())
         met, possible, sure, within = (
             [getattr(by_row.get(row), name, None) for row in range(len(results))]
@@ -539,7 +520,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
         named = shared and not first.item.name.isdigit()
-        finding = "too little to compare with"
+        finding = None
         if not answers["yes"] or not answers["no"]:
             finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
         reports.append(
@@ -556,7 +537,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
                 by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
-                discrimination=or_missing(discrimination, finding),
+                finding=finding,
                 unscored_bounds_of=MappingProxyType(
                     {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),
@@ -571,14 +552,10 @@ _MICRO = (
     "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
     "responses (macro)."
 )
-_DISCRIMINATION = (
-    "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
-    "fail the others."
-)
 
 
 class ChecklistAnalysis(Analysis):
-    """The result of :func:`checklist`: every verdict, the scores of each response, and a report per system."""
+    """The result of :func:`evenhand.checklist`: every verdict, the scores of each response, and a report per system."""
 
     kind: ClassVar = "checklist"
     judged: ClassVar = ("systems", "checklists")
@@ -670,13 +647,6 @@ class ChecklistAnalysis(Analysis):
             checklist = self.checklists[cell.about["checklist"]].name
             yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
 
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Return the items of the checklist that all rows share, one by one."""
-        for each in self.outcomes():
-            named = {"system": each.system, "item": each.criterion}
-            for row in each.rows if each.part_of is not None else ():
-                yield {"instance": row.instance, **named, "score": row.score, "selected": row.selected}
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the item, as a criterion."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]
@@ -685,9 +655,8 @@ class ChecklistAnalysis(Analysis):
     @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
         """System -> the report on its responses."""
-        seed = self.parameters["seed"]
         return {
-            system: report_checklists([each.result for each in own], level=self.level_of(system), seed=seed)
+            system: report_checklists([each.result for each in own], level=self.level_of(system))
             for system, own in self.by_system.items()
         }
 
@@ -795,15 +764,9 @@ class ChecklistAnalysis(Analysis):
         def rate_of(system: str) -> Column:
             return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
 
-        def discriminations(own: Mapping[str, ItemReport]) -> str:
-            return "; ".join(item.finding or format_interval(item.discrimination) for item in own.values())
-
         rates, level, notes = [*map(rate_of, self.reports)], format_level(self.parameters["level"]), []
         unanswered = Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values())))
         columns, rows = [*rates, unanswered], list(questions.items())
-        if len(self.reports) == 1:
-            columns.append(Column("discrimination", discriminations))
-            notes.append(_DISCRIMINATION)
         if len(rows) > MOST_QUESTIONS:
             notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
         title, labels = f"Pass rate of each question [{level}]", ("question", "category")

@@ -905,7 +905,7 @@ class GradedInstance:
 
 
 class GradeAnalysis(Analysis):
-    """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt."""
+    """The result of :func:`evenhand.grade_scores`: every vote, and the Grade Score of each judge under each prompt."""
 
     kind: ClassVar = "grade_scores"
     judged: ClassVar = ("criterion",)

@@ -72,7 +72,6 @@ from evenhand.scoring import (
     system_differences,
 )
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
@@ -173,7 +172,6 @@ class RubricResult:
             criterion whose options have no values plays no part. None if no reading of them would give a score.
         raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; None without repeated draws.
-        draw_variance: The sample variance of the same.
     """
 
     rubric: Rubric
@@ -185,7 +183,6 @@ class RubricResult:
     bounds: tuple[float, float] | None
     raw_bounds: tuple[float, float] | None
     spread: float | None = None
-    draw_variance: float | None = None
 
     @property
     def label(self) -> None:
@@ -238,7 +235,6 @@ class RubricSummary(ReplyMeasures):
         length_penalty: The mean penalty.
         spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
             of the scores of single draws.
-        draw_deviation: The standard deviation of the score of one draw, estimated from these.
         criteria: Criterion name -> the summary of its verdicts; empty if responses have rubrics of their own.
     """
 
@@ -246,7 +242,6 @@ class RubricSummary(ReplyMeasures):
     raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
     length_penalty: Interval | Missing = measure("score")
     spread: Interval | Missing = measure("score", name="overall_spread")
-    draw_deviation: Interval | Missing = measure("score", name="overall_draw_deviation")
     num_instances: int
     num_unscored: int = measure("count")
     num_incomplete: int = measure("count")
@@ -426,7 +421,6 @@ def rubric_result(
         low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
         return low, high
 
-    spread, variance = _spread_of_draws(verdicts, rubric, rules, length_penalty)
     return RubricResult(
         rubric=rubric,
         verdicts=tuple(verdicts),
@@ -436,15 +430,14 @@ def rubric_result(
         raw_score=None if score.raw_score is None else score.raw_score - taken,
         bounds=possible("score", least),
         raw_bounds=possible("raw_score", -math.inf),
-        spread=spread,
-        draw_variance=variance,
+        spread=_spread_of_draws(verdicts, rubric, rules, length_penalty),
     )
 
 
 def _spread_of_draws(
     verdicts: Sequence[Verdict], rubric: Rubric, rules: VoteRules, length_penalty: float | None
-) -> tuple[float | None, float | None]:
-    """Return the standard deviation and the variance of the scores of single draws; None if nothing was drawn twice.
+) -> float | None:
+    """Return the standard deviation of the scores of single draws; None if nothing was drawn twice.
 
     Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: the spread of a
     rubric does not follow from the spreads of its criteria, as one draw may move them together or against each other. A
@@ -452,8 +445,8 @@ def _spread_of_draws(
     """
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     if len({vote.sample for vote in votes}) < 2 or any(vote.draws_planned for vote in votes):
-        return None, None
-    spreads, variances = [], []
+        return None
+    spreads = []
     for judge in dict.fromkeys(vote.judge_id for vote in votes):
         scores = []
         for sample in sorted({vote.sample for vote in votes if vote.judge_id == judge}):
@@ -466,8 +459,7 @@ def _spread_of_draws(
                 scores.append(one.score)
         if len(scores) > 1:
             spreads.append(statistics.pstdev(scores))
-            variances.append(statistics.variance(scores))
-    return (statistics.fmean(spreads), statistics.fmean(variances)) if spreads else (None, None)
+    return statistics.fmean(spreads) if spreads else None
 
 
 def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
@@ -527,18 +519,15 @@ def summarize_rubric(
         level=level,
         bounds=(lowest - greatest, highest),
     )
-    width = bounds[1] - bounds[0]
-    spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, width / 2))
+    half = (bounds[1] - bounds[0]) / 2
+    spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, half))
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
-    variances = np.array([result.draw_variance for result in results], dtype=float)
-    deviation = within_row_deviation(np.nan_to_num(variances), ~np.isnan(variances), width=width, level=level)
     criteria = rubrics[0].criteria if len(rubrics) == 1 and results else ()
     by_criterion = zip(*(result.verdicts for result in results), strict=True) if criteria else ()
     return RubricSummary(
         score=or_missing(score and _clipped(score, "estimate", "low", "high"), "no response has a score"),
         raw_score=or_missing(raw_score, "no criterion counts"),
         spread=or_missing(spread, NOT_REDRAWN),
-        draw_deviation=or_missing(deviation, NOT_REDRAWN),
         length_penalty=or_missing(penalty, "there is no length penalty"),
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
@@ -757,7 +746,6 @@ class VerdictAnalysis(Analysis):
     names: ClassVar[tuple[str, ...]] = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
     labelled_by: ClassVar[tuple[str, ...]] = ("system", "criterion")
-    has_verdicts: ClassVar = True
 
     def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
         """Make a judgement of each cell."""
@@ -823,11 +811,6 @@ class VerdictAnalysis(Analysis):
         """Return the criterion that the cell names."""
         return self.by_name[cell.about["criterion"]]
 
-    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Return the units of the criterion."""
-        criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
-        return None if criterion is None else criterion.units
-
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """Return the score range of the criterion."""
         criterion = self.by_name.get(group.get("criterion", self.criteria[0].name))
@@ -867,7 +850,7 @@ class VerdictAnalysis(Analysis):
 
 
 class JudgementAnalysis(VerdictAnalysis):
-    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
+    """The result of :func:`evenhand.judge`: every verdict, and a summary of each system and criterion."""
 
     kind: ClassVar = "judgements"
     judged: ClassVar = ("systems", "criteria", "rubric")

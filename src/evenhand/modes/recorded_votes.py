@@ -49,7 +49,7 @@ WITHOUT_CRITERIA = (
 
 
 class VoteAnalysis(VerdictAnalysis):
-    """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
+    """The result of :func:`evenhand.aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
     judged: ClassVar = ("systems", "criteria")
@@ -150,7 +150,7 @@ class VoteAnalysis(VerdictAnalysis):
         return {**self.header, "parameters": {**parameters, **changed}}
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
+        """Return a row for each instance as :func:`evenhand.aggregate_votes` reads them.
 
         Judge -> the label of its vote, None if it has none; of votes that were read from replies also
         ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
@@ -173,7 +173,7 @@ class VoteAnalysis(VerdictAnalysis):
 
 
 class AgreementAnalysis(Analysis):
-    """The result of :func:`agreement`.
+    """The result of :func:`evenhand.agreement`.
 
     Attributes:
         pairs: The agreement of every two raters: people with judges (the judges' accuracy), people, judges.

@@ -129,7 +129,7 @@ class CheckedCondition:
         return f"{'holds' if self.holds else 'FAILED'} {self.condition}: {self.found}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport(PrintedTables):
     """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
 
@@ -163,9 +163,6 @@ class CheckReport(PrintedTables):
         title = f"Conditions: {held} of {format_count(len(self.conditions))} hold"
         rows = [(each.condition, "holds" if each.holds else "failed", each.found) for each in self.conditions]
         return (TextTable(title, ("condition", "", "found"), tuple(rows), kind="conditions"),)
-
-    def __repr__(self) -> str:
-        return f"<CheckReport of {len(self.conditions)} condition(s), {len(self.failed)} failed>\n{self}"
 
 
 def check(
@@ -201,7 +198,7 @@ def check(
         for finding in findings
         for part in (("", "n") if isinstance(finding.value, (int, float)) else ("", "low", "high", "n"))
     ]
-    ranges = {} if isinstance(results, RunComparison) else score_ranges(results)
+    ranges = results.ranges() if isinstance(results, RunComparison) else score_ranges(results)
     return CheckReport(tuple(_resolve(each, measures, ranges).check(each) for each in parsed))
 
 
@@ -274,7 +271,11 @@ def _resolve(condition: Condition, measures: Sequence[NamedMeasure], ranges: Ran
         raise InvalidInputError(f"{where} {problem}. {did_you_mean(condition.name, names)}")
     (measure,) = found
     kind, score = measure.finding.kind, measure.finding.name.removesuffix(CORRECTED)
+    if kind == "difference":
+        score = score.removesuffix(".difference").removesuffix(".change")
     low, high = (0.0, 1.0) if kind in {"share", "p_value"} else ranges.get(score, (-math.inf, math.inf))
+    if kind == "difference":
+        low, high = low - high, high - low
     if measure.part != "n" and not low - CLOSE <= condition.threshold <= high + CLOSE:
         raise InvalidInputError(
             f"{where} {measure.names[0]}, which lies between {format_number(low)} and {format_number(high)}, and a "

@@ -26,7 +26,6 @@ from evenhand.files import check_ending, written_whole
 from evenhand.numbers import Missing, format_count, format_level, format_percent
 from evenhand.report.gates import outcomes_of, score_ranges
 from evenhand.results.measures import Measure, Outcomes
-from evenhand.results.render import shortened
 from evenhand.results.results import Results
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line
@@ -216,9 +215,10 @@ def _most_letters(texts: Iterable[str]) -> int:
 
 def _shorten(names: Sequence[str]) -> list[str]:
     """Make names visible, and so short that they fit, each unlike the others."""
-    shown = [visible_line(name) for name in names]
-    short = shortened(shown, MOST_LETTERS)
-    return [short.get(name, name) for name in shown]
+    shown = list(map(visible_line, names))
+    half = MOST_LETTERS // 2
+    short = [name if len(name) <= MOST_LETTERS else f"{name[:half]}…{name[1 - half :]}" for name in shown]
+    return short if len({*short}) == len({*shown}) else [f"{place}. {name}" for place, name in enumerate(short, 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -48,7 +48,7 @@ class GroupDifference:
         n_set_aside: Rows on which only one of the results has a score.
         n_unmatched: Rows that only one of the results holds.
         bounds: The bounds shown in place of the difference if too many rows have only one score.
-        score_range: The range of the scores.
+        score_range: The least and the greatest that a score can be.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -87,7 +87,7 @@ _WHOSE: Final = frozenset({"system", "first", "second"})
 """Columns that name whose responses a group is about."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunComparison(PrintedTables):
     """The result of :meth:`~evenhand.results.results.Results.compare`.
 
@@ -96,7 +96,6 @@ class RunComparison(PrintedTables):
         groups: The values of these fields -> the difference of the two results there.
         level: The level of the intervals.
         notes: Notes on the differences in how the two were made.
-        items: (System, item) -> the difference on an item of a checklist, a family of tests of its own.
         changes: The verdicts that changed, the greatest change of a score first.
         n_questions: The number of questions that both results answered.
         changed: The differences in how the two were made: judge, model, prompts, criteria, options, responses.
@@ -106,7 +105,6 @@ class RunComparison(PrintedTables):
     groups: Mapping[tuple[str, ...], GroupDifference]
     level: float
     notes: tuple[str, ...] = ()
-    items: Mapping[tuple[str, ...], GroupDifference] = field(default_factory=dict)
     changes: tuple[VerdictChange, ...] = ()
     n_questions: int = 0
     changed: tuple[str, ...] = ()
@@ -141,23 +139,38 @@ class RunComparison(PrintedTables):
             ]
         return tuple(found)
 
-    def _score(self, values: Sequence[str]) -> str:
-        """Return the header of the scores of a group."""
-        return ".".join(
-            [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
-        )
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Return name of a score -> the least and the greatest that it can be, in either result."""
+        found: dict[str, tuple[float, float]] = {}
+        for values, group in self.groups.items():
+            name, (low, high) = self._score(values), group.score_range
+            least, greatest = found.get(name, group.score_range)
+            found[name] = min(low, least), max(high, greatest)
+        return found
 
-    def __repr__(self) -> str:
-        return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
+    def _score(self, values: Sequence[str]) -> str:
+        """Return the name of the scores of a group."""
+        return ".".join([each for name, each in zip(self.by, values, strict=True) if name not in _WHOSE] or ["score"])
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return one row for each group, one for each item of a checklist, and the verdicts that changed the most."""
+        """Return one row for each group, tested as one family, and the verdicts that changed the most."""
+        columns = (
+            Column(f"difference [{format_level(self.level)}]", "difference"),
+            Column("p", "p_value"),
+            Column("higher", "higher"),
+            Column("lower", "lower"),
+            Column("the same", "same"),
+            Column("rows", "n_compared"),
+            Column("set aside", "n_set_aside"),
+            Column("in one only", "n_unmatched"),
+        )
+        tested = [found for found in self.groups.values() if not isinstance(found.p_value, Missing)]
+        made = dict.fromkeys(found.test for found in tested) or [name_of_tests([])]
+        how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
+        notes = (f"{how}{format_count(len(tested), 'comparison')}).", *self.notes)
         title = "Two results on the same rows"
-        tables = [groups_table(title, self.by, self.groups, self.level, self.notes, kind="groups")]
-        if self.items:
-            named = ("system", "item")
-            tables.append(groups_table("The items, one by one", named, self.items, self.level, kind="items"))
-        return (*tables, *([self._changes_table()] if self.changes else []))
+        groups = measures_table(title, self.by, self.groups, columns, notes, kind="groups")
+        return (groups, *([self._changes_table()] if self.changes else []))
 
     def _changes_table(self) -> TextTable:
         columns = (
@@ -170,33 +183,6 @@ class RunComparison(PrintedTables):
         title = f"Verdicts that changed: {count} of {format_count(self.n_questions, 'question')} that both answered"
         notes = (f"Shown are the {MOST_CHANGES} greatest; {format_count(more)} more are in changes.",) if more else ()
         return measures_table(title, ("row", *self.changes[0].about), named, columns, notes, kind="changes")
-
-
-def groups_table(
-    title: str,
-    by: Sequence[str],
-    groups: Mapping[tuple[str, ...], GroupDifference],
-    level: float,
-    notes: Sequence[str] = (),
-    *,
-    kind: str,
-) -> TextTable:
-    """Return one row for each group of rows, tested as one family."""
-    columns = (
-        Column(f"difference [{format_level(level)}]", "difference"),
-        Column("p", "p_value"),
-        Column("higher", "higher"),
-        Column("lower", "lower"),
-        Column("the same", "same"),
-        Column("rows", "n_compared"),
-        Column("set aside", "n_set_aside"),
-        Column("in one only", "n_unmatched"),
-    )
-    tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
-    made = dict.fromkeys(found.test for found in tested) or [name_of_tests([])]
-    how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
-    note = f"{how}{format_count(len(tested), 'comparison')})."
-    return measures_table(title, by, groups, columns, (note, *notes), kind=kind)
 
 
 def compare_rows(

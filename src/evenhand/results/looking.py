@@ -244,7 +244,7 @@ ORDERS: Final[Mapping[str, Callable[[VerdictView], float | None]]] = {
 characters of their responses, their score."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerdictList(PrintedTables, Sequence[VerdictView]):
     """Verdicts in an order, each with its texts and votes: printed as a table, and one by one whole.
 
@@ -350,9 +350,6 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             record |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
             records.append({**record, "num_votes": len(view.votes)})
         return pd.DataFrame.from_records(records)
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 _EXPORTED: Final = (

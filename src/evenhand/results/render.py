@@ -13,11 +13,10 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
 from typing import Final, Self
 
 from rich import box
@@ -105,7 +104,7 @@ class TextTable:
         apostrophe before it. Readers of data take such a cell as it stands: results are read again from what ``save``
         wrote, which changes no text.
         """
-        return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
+        return "".join(",".join(map(csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return the table with box-drawing lines, in a layout that fits: no number is cut or wrapped.
@@ -211,6 +210,9 @@ class PrintedTables(ABC):
     def __str__(self) -> str:
         return self.to_terminal()
 
+    def __repr__(self) -> str:
+        return self.to_terminal()
+
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
 
@@ -273,7 +275,7 @@ _CSV_NUMBER: Final = re.compile(
 """A number as ``numbers.py`` writes it: with its interval or without, with its spread, and the bounds of a score."""
 
 
-def _csv_cell(cell: str) -> str:
+def csv_cell(cell: str) -> str:
     """Return a cell that spreadsheets take for a text or a number; some split unquoted cells at semicolons."""
     if _FORMULA.match(cell) and not _CSV_NUMBER.fullmatch(cell):
         cell = f"'{cell}"
@@ -320,7 +322,6 @@ _GAP: Final = 3  # between two columns
 _EDGES: Final = 2
 _TEXT: Final = 20  # the least width at which a text is wrapped
 _HEAD: Final = 12  # the least width at which the words of a header and of a name are folded
-_END: Final = 0.4  # the share of a shortened name that is its end
 
 _NUMBER: Final = r"[-+−]?\$?(?:\d[\d,]*(?:\.\d+)?|∞)"
 _PHRASE: Final = (
@@ -330,7 +331,6 @@ _PHRASE: Final = (
 """A number as ``numbers.py`` writes it: with its sign, its unit, its spread and its interval."""
 _UNBROKEN: Final = re.compile(rf"{_PHRASE}|\d[\d,.]*")
 _BEGINS_AS_NUMBER: Final = re.compile(rf"\s*(?:{_PHRASE}|–(?: |$)|$)(?!.{{60}})")
-_IS_NUMBER: Final = re.compile(rf"\s*(?:(?:{_PHRASE})(?: ?/ ?)?|–)*\s*")
 _LONGEST_PHRASE: Final = 200
 
 
@@ -384,34 +384,6 @@ def _prefix(text: str, width: int) -> int:
         if used > width:
             return place
     return len(text)
-
-
-def shortened(names: Iterable[str], width: int) -> dict[str, str]:
-    """Return each name that is wider than ``width`` -> its beginning and end, unlike every other name.
-
-    A name that is a number stays as it is.
-
-    >>> shortened(["claude-opus-4-20250514", "gpt-4o"], 14)
-    {'claude-opus-4-20250514': 'claude-o…50514'}
-    """
-    known = list(dict.fromkeys(names))
-    taken, alike = set(known), defaultdict[str, Iterator[int]](lambda: count(1))
-    found: dict[str, str] = {}
-    for name in known:
-        if cell_len(name) > width and not _IS_NUMBER.fullmatch(name):
-            short = _middle_left_out(name, width)
-            while short in taken:
-                short = _middle_left_out(name, width, f"…{next(alike[_middle_left_out(name, width)])}…")
-            found[name] = short
-            taken.add(short)
-    return found
-
-
-def _middle_left_out(name: str, width: int, sign: str = "…") -> str:
-    room = max(width - cell_len(sign), 2)
-    last = max(int(room * _END), 1)
-    backwards = name[::-1]
-    return name[: _prefix(name, room - last)] + sign + backwards[: _prefix(backwards, last)][::-1]
 
 
 @dataclass(frozen=True)

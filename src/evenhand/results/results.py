@@ -20,7 +20,7 @@ import numpy as np
 import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level, name_of
+from evenhand.data.fields import clustered_level
 from evenhand.data.plain import as_plain
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
@@ -63,7 +63,6 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
-    import datasets
     import pandas as pd
     import pyarrow
 
@@ -116,9 +115,6 @@ class Analysis:
 
     further_ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
     """Further scores among the findings -> their ranges."""
-
-    has_verdicts: ClassVar[bool] = False
-    """Whether saved files hold the verdict of each cell, which has one record."""
 
     def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
         self.header, self.parameters, self.stored = header, parameters, stored
@@ -248,9 +244,9 @@ class Analysis:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
         return self.records()
 
-    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give what saved files say of the verdict on each cell, for results that have verdicts."""
-        return self.records()
+    def verdict_rows(self) -> Iterator[Mapping[str, Any] | None]:
+        """Give what saved files say of the verdict on each cell; None for results that hold no verdicts."""
+        return repeat(None)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
@@ -267,21 +263,13 @@ class Analysis:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""
         return iter(())
 
-    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
-        """Return what is 0 and what is 1 for the scores of a group of rows; None if there is no such group.
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
+        """Return the least and the greatest score of a group of rows; None if there is no such group.
 
         Args:
             group: The columns that name it, such as system and criterion.
         """
         return (0.0, 1.0)
-
-    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Return the least and the greatest score of a group of rows."""
-        return self.units(group)
-
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Give further records that are compared, such as the items of a checklist that all rows share."""
-        return iter(())
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for the same questions, each with one label of people."""
@@ -480,9 +468,6 @@ class Results(PrintedTables):
         """Return the tables that are written only when asked for."""
         return self.analysis.further_tables()
 
-    def __repr__(self) -> str:
-        return f"<Results: {format_count(len(self))} {self.analysis.holds}>\n{self}"
-
     def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
@@ -620,32 +605,20 @@ class Results(PrintedTables):
         """Return instance -> its cluster; empty if rows are independent."""
         return {about["instance"]: about["cluster"] for about in self.abouts() if about.get("cluster") is not None}
 
-    def group_of(self, by: object) -> tuple[str | None, ...]:
+    def group_of(self, by: str) -> tuple[str | None, ...]:
         """Return the group of each row of the data, by its index; None for a row without one.
 
         Args:
-            by: A column that was named with ``group_fields`` when the rows were judged, or a mapping from row (its id
-                where rows have ids, else its index) to group.
+            by: A column that was named with ``group_fields`` when the rows were judged.
 
         Raises:
-            InvalidInputError: If there is no such column, or the groups are not those of these rows.
+            InvalidInputError: If there is no such column.
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
-        if not isinstance(by, Mapping):
-            if by not in kept:
-                raise InvalidInputError(
-                    f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
-                    f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"
-                )
-            return tuple(kept[str(by)])
-        rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
-        named = {name_of(row): name_of(group) or None for row, group in by.items()}
-        if not named.keys() & set(rows.values()):
-            raise InvalidInputError(
-                f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
-                f"{list(rows.values())[:3]!r}"
-            )
-        return tuple(named.get(rows.get(index, "")) for index in range(max(rows) + 1))
+        if by not in list(kept):
+            known = f"{did_you_mean(str(by), list(kept))} " if kept else ""
+            raise InvalidInputError(f"the result keeps no column {by!r}. {known}Judge with group_fields={str(by)!r}")
+        return tuple(kept[by])
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -657,7 +630,7 @@ class Results(PrintedTables):
     def named_cells(self, *, verdicts: bool = False) -> Iterator[Cell]:
         """Give the cells, with the id of the row if rows have ids of their own; where asked for, with verdicts."""
         for part in self.analysis.parts():
-            rows = part.verdict_rows() if verdicts and self.analyse.has_verdicts else repeat(None)
+            rows = part.verdict_rows() if verdicts else repeat(None)
             for cell, row in zip(part.stored.cells(), rows, strict=False):
                 named = cell._replace(about=self._with_id(cell.about))
                 told = None if row is None else {name: row[name] for name in row if name not in named.about}
@@ -740,8 +713,7 @@ class Results(PrintedTables):
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
             paired interval, a test by flipping signs (of two-valued scores McNemar's exact one), p-values
             corrected by Holm over all groups (:func:`~evenhand.statistics.ranking`), and how often both
-            select the same. For checklists the same for each item. Which verdicts changed, and what was not the same
-            when the two were made.
+            select the same. Which verdicts changed, and what was not the same when the two were made.
 
         Raises:
             InvalidInputError: If the other result is of another kind, has no row in common, or scores in other units.
@@ -759,13 +731,9 @@ class Results(PrintedTables):
         def level_over(rows: Iterable[int]) -> IntervalLevel:
             return self.analysis.level_over([clusters.get(row) for row in rows])
 
-        def placed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-            return [{**row, "instance": place[row["instance"]]} for row in rows]
-
+        others = [{**row, "instance": place[row["instance"]]} for row in other.records()]
         how: Any = {"level_over": level_over, "range_of": partial(_range_of, [self, other])}
-        found = compare_rows(list(self.records()), placed(other.records()), by, self.analyse.compared, **how)
-        items = list(self.analysis.items()), placed(other.analysis.items())
-        by_item = ("instance", "system", "item"), ("score", "selected")
+        found = compare_rows(list(self.records()), others, by, self.analyse.compared, **how)
         before, after = _questions(self, {row: row for row in place.values()}), _questions(other, place)
         changes = []
         for name in [name for name in before if name in after]:
@@ -780,7 +748,6 @@ class Results(PrintedTables):
             groups=found,
             level=float(level_over(())),
             notes=notes,
-            items=compare_rows(*items, *by_item, **how) if all(items) else {},
             changes=tuple(sorted(changes, key=lambda change: -(change.size or 0.0))),
             n_questions=len(before.keys() & after.keys()),
             changed=changed,
@@ -811,12 +778,6 @@ class Results(PrintedTables):
 
         rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(rows))
-
-    def to_dataset(self) -> datasets.Dataset:
-        """Return a Hugging Face data set with one row per entry, its votes inside."""
-        import datasets  # noqa: PLC0415 - as above
-
-        return datasets.Dataset.from_list(list(self.records(votes=True)))
 
     def to_run_file(self, path: str | Path | None = None) -> str:
         """Return the run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
@@ -898,15 +859,14 @@ class Results(PrintedTables):
 
 def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[float, float]:
     """Return the range of the scores of a group in either result, both in the same units."""
-    units = [found for each in results if (found := each.analysis.units(group)) is not None]
-    if len(set(units)) > 1:
-        (low, high), (other_low, other_high) = units
+    limits = [found for each in results if (found := each.analysis.score_range(group)) is not None] or [(0.0, 1.0)]
+    if len({(0.0, 1.0) if low >= 0 and high <= 1 else (low, high) for low, high in limits}) > 1:
+        (low, high), (other_low, other_high) = limits
         raise InvalidInputError(
             f"the scores of {'/'.join(group.values())!r} go from {low:g} to {high:g} in the first result and from "
             f"{other_low:g} to {other_high:g} in the second: give the options the same values, or compare what was "
             "judged apart"
         )
-    limits = [found for each in results if (found := each.analysis.score_range(group)) is not None] or [(0.0, 1.0)]
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 

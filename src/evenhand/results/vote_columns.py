@@ -34,10 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 from pydantic_core import from_json
 
-from evenhand.data.plain import as_json
+from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
+from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import (
     WITHHELD,
@@ -137,10 +137,6 @@ class VoteField:
         return [None if each is None else self.write(each) for each in held] if self.write else list(held)
 
 
-def _read_prompts(written: str) -> Prompts:
-    return Prompts(json.loads(written))
-
-
 SHOWN: Final = (
     VoteField("judge_id", "string"),
     VoteField("order", "int32[]", write=list, read=tuple),
@@ -192,14 +188,14 @@ FIELDS: Final = (
     ),
     VoteField("match_index", "int64", "match.index"),
     VoteField("match_reason", "string", "match.reason"),
-    VoteField(PROMPTS, "string", write=lambda prompts: prompts.as_json().decode(), read=_read_prompts),
+    VoteField(PROMPTS, "string", write=lambda prompts: prompts.as_json().decode()),
 )
 """All that a vote consists of."""
 
 PREFIX: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
-FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
+FOR_MEASURES: Final = ("lowest_score", "highest_score", "covered_mass")
 """Numbers of a verdict that measures need, and that neither records nor votes have."""
 
 _VERDICT_TYPES: Final = {
@@ -291,9 +287,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
             rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
-            held = [row.get(name.removeprefix(PREFIX)) for row in rows]
-            held = [without_lone_surrogates(each) if isinstance(each, str) else each for each in held]
-            column = pyarrow.array(held, type=kind)
+            column = pyarrow.array(_held(rows, name.removeprefix(PREFIX)), type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
@@ -302,13 +296,19 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
     verdicts = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
-    own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
+    own: dict[str, Sequence[Any]] = {name: _held(abouts, name) for name in _names(abouts)}
     own |= {CELL: ()}
-    own |= {PREFIX + name: [each.get(name) for each in verdicts] for name in _names(verdicts)}
+    own |= {PREFIX + name: _held(verdicts, name) for name in _names(verdicts)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
         (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
     )
+
+
+def _held(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the values of rows under a name, as a file can hold them."""
+    values = [row.get(name) for row in rows]
+    return [without_lone_surrogates(each) if isinstance(each, str) else each for each in values]
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -331,10 +331,8 @@ class PromptsOfFile:
         """Return the prompts of a row as JSON; None if none were kept."""
         part = bisect_right(self._firsts, row) - 1
         if self._read is None or self._read[0] != part:
-            try:
+            with reading(self._path):
                 held = bounded_table(self._file, self._size, [PROMPTS], group=part)
-            except (OSError, ValueError, NotImplementedError) as error:
-                raise InvalidInputError(f"the prompts in {str(self._path)!r} cannot be read ({error})") from error
             self._read = part, held.column(PROMPTS)
         text: str | None = self._read[1][row - self._firsts[part]].as_py()
         return text
@@ -394,17 +392,10 @@ def first_rows(table: pyarrow.Table) -> pyarrow.Table:
     return table if len(firsts) == len(table) else table.take(firsts)
 
 
-def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
-    """Return the cells of a table that :func:`votes_table` made.
-
-    Args:
-        table: With or without the column of prompts.
-        prompts: The prompts of each row, if the table is without.
-    """
+def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None]) -> Iterator[Cell]:
+    """Return the cells of a table that :func:`votes_table` made, with the prompts of each row."""
     own = table.column_names[: table.column_names.index(CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
-    if prompts is None:
-        prompts = (text and _read_prompts(text) for text in table.column(PROMPTS).to_pylist())
     for _, grouped in groupby(zip(rows, prompts, strict=True), key=lambda each: each[0][CELL]):
         held = list(grouped)
         votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
@@ -436,7 +427,7 @@ OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in 
 def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
     """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
     low, high = verdict.bounds or (None, None)
-    return dict(zip(FOR_MEASURES, (verdict.draw_variance, low, high, covered_mass), strict=True))
+    return dict(zip(FOR_MEASURES, (low, high, covered_mass), strict=True))
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
@@ -587,12 +578,6 @@ class VoteColumns(Columns):
             at_risk=math.fsum(self.at_risk[chosen]),
         )
 
-    @property
-    def unscored_from_journal(self) -> int:
-        """The number of unscored votes whose replies all came from the journal."""
-        calls, cached = (self.usage[:, [*_USAGE].index(name)] for name in ("calls", "cached"))
-        return int(((cached > 0) & (calls == 0) & self.replied & ~self.answered).sum())
-
 
 @dataclass(frozen=True, slots=True)
 class VerdictColumns(Columns):
@@ -605,7 +590,6 @@ class VerdictColumns(Columns):
         bounds: The bounds of the verdict, shape (n, 2).
         agreement: The agreement of its votes.
         spread: The spread of its draws.
-        draw_variance: The variance of its draws.
         position_consistent: 1 or 0.
         covered_mass: The probability behind its expected value.
         votes: All votes; the questions are the verdicts.
@@ -617,7 +601,6 @@ class VerdictColumns(Columns):
     bounds: FloatArray
     agreement: FloatArray
     spread: FloatArray
-    draw_variance: FloatArray
     position_consistent: FloatArray
     covered_mass: FloatArray
     votes: VoteColumns
@@ -664,8 +647,6 @@ class VerdictColumns(Columns):
         Args:
             rows: Shape (n,): which.
         """
-        if rows.all():
-            return self
         columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "votes"}
         return replace(self, **columns, votes=self.votes.only(rows))
 
@@ -724,7 +705,7 @@ def write(
         InvalidInputError: If the path ends otherwise.
         UnwritableFileError: If it cannot be written.
     """
-    if check_suffix(path) == ".jsonl":
+    if check_ending(path, SUFFIXES) == ".jsonl":
         with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.writelines(as_json(line_of(cell, leave_out)) + "\n" for cell in cells)
         return
@@ -734,7 +715,8 @@ def write(
     head["about"] = [name for each in first for name in each.about]
     tables = votes_tables(chain(first, held), schema)
     table = next(tables)
-    schema = table.schema.with_metadata({PARQUET_HEADER: as_json({**head, **header}).encode()})
+    written = without_lone_surrogates(as_json({**head, **header}))
+    schema = table.schema.with_metadata({PARQUET_HEADER: written.encode()})
     with (
         written_whole(path) as temporary,
         pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
@@ -752,21 +734,6 @@ def line_of(cell: Cell, leave_out: Collection[str]) -> dict[str, Any]:
     excluded["completion"] = {*leave_out} - {"prompts"}
     votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=excluded) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
-
-
-def check_suffix(path: str | Path) -> str:
-    """Check and return the suffix of a path.
-
-    Raises:
-        InvalidInputError: If results are not saved so.
-    """
-    suffix = check_path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InvalidInputError(
-            f"{str(path)!r} ends in {Path(path).suffix!r}; "
-            "a result is saved as Parquet (.parquet), or exported as JSON lines (.jsonl)"
-        )
-    return suffix
 
 
 class _Parameters(BaseModel):
@@ -936,9 +903,6 @@ _OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
 
-_LONGEST: Final = 200
-"""The most characters of a value in a message."""
-
 
 def run_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the headers of all parts of a run have in common: what was judged and how, by name."""
@@ -959,9 +923,7 @@ def difference_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> str | No
     """Say what differs between two runs, as :func:`run_of` describes them; None if nothing does."""
     for name in {**here, **there}:
         if there.get(name) != here.get(name):
-            values = [repr(each.get(name)) for each in (there, here)]
-            one, other = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in values)
-            return f"{name} is {one} there and {other} here"
+            return f"{name} is {briefly(there.get(name))} there and {briefly(here.get(name))} here"
     return None
 
 

@@ -913,56 +913,6 @@ FEWEST_SHARED = 3
 _NO_SPREAD = 1e-12
 
 
-def item_rest_correlations(
-    answers: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
-) -> tuple[Interval | None, ...]:
-    r"""Compute the correlation of every item with the share passed of the others, with an interval.
-
-    .. math:: r_j = \mathrm{corr}_i\Big(x_{ij},\ \frac{\sum_{k \ne j} x_{ik}}{\#\{k \ne j: x_{ik} \text{ known}\}}\Big)
-
-    over the rows that have an answer to item j and to another one. The item itself is left out of the rest, or it would
-    correlate with itself. Near 1: those who pass it pass the others; near 0: it says nothing about the others; below 0:
-    it is passed where the others fail, as by a question that is worded the wrong way round.
-
-    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the unseen row is the item
-    alone passed or failed, or all or nothing.
-
-    Args:
-        answers: (n_rows, n_items): 1 for yes, 0 for no, anything between; NaN is missing.
-        level: In [0.5, 1); an `IntervalLevel` brings the clusters of the rows, which then take their place.
-        resamples: Draws of weights.
-        seed: The seed of the draws.
-
-    Returns:
-        One interval per item, in [-1, 1]; None for an item that every row passes or fails, where the rest does not
-        vary, and with fewer than three rows.
-
-    Source: Henrysson (1963), "Correction of item-total correlations in item analysis"; Rubin (1981).
-
-    >>> answers = [[1, 1, 1], [1, 1, 1], [0, 1, 0], [0, 1, 0]]
-    >>> [None if found is None else round(found.estimate, 3) for found in item_rest_correlations(answers)]
-    [1.0, None, 1.0]
-    """
-    over, table = IntervalLevel.of(level), np.asarray(answers, dtype=float)
-    known = ~np.isnan(table)
-    passed = np.where(known, table, 0.0)
-    others = known.sum(axis=1, keepdims=True) - known
-    rest = (passed.sum(axis=1, keepdims=True) - passed) / np.maximum(others, 1)
-    against, towards = (
-        _pair_moments(np.array([[1.0, 0.0], [0.0, 1.0]])),
-        _pair_moments(np.array([[1.0, 1.0], [0.0, 0.0]])),
-    )
-    found: list[Interval | None] = []
-    for item, used in enumerate((known & (others > 0)).T):
-        pair, own = np.column_stack([passed[used, item], rest[used, item]]), over.only(used)
-        if len(np.unique(own.labels(len(pair)))) < FEWEST_SHARED or not (np.ptp(pair, axis=0) > _NO_SPREAD).all():
-            found.append(None)
-            continue
-        rows = _pair_moments(pair)
-        found.append(bootstrap_interval(rows, _pearson, against, towards, level=own, resamples=resamples, seed=seed))
-    return tuple(found)
-
-
 def effective_judges(
     values: ArrayLike,
     reference: ArrayLike | None = None,

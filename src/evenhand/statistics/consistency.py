@@ -34,7 +34,6 @@ from scipy import stats
 from scipy.special import xlogy
 
 from evenhand.numbers import Missing, measure, or_missing
-from evenhand.statistics.agreement import root_of
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level, ratio_intervals
 from evenhand.statistics.ranking import paired_test
 
@@ -208,35 +207,6 @@ def repetition_stability(selections: Sequence[Sequence[int]] | IntArray, *, leve
         pair_agreement=pair_agreement,
         mode_share=mode_share,
     )
-
-
-def within_row_deviation(
-    variances: ArrayLike, counts: ArrayLike, *, width: float = 1.0, level: Level = 0.95
-) -> Interval | None:
-    r"""Compute the standard deviation of one draw about the mean of its prompt: :math:`\sqrt{\overline{s^2}}`.
-
-    Of :math:`m_c` values drawn for prompt c the sample variance :math:`s_c^2`, with :math:`m_c - 1` in its denominator,
-    has the variance of a draw for its expectation, however few draws there are; so does the mean over prompts. The mean
-    of population standard deviations, which is what is called ``spread`` here, is less: for two draws by 29 % at least.
-
-    Args:
-        variances: (n_rows,) the sum of the sample variances of each row's prompts.
-        counts: (n_rows,) of how many prompts; 0 for a row without repeated draws.
-        width: The width of the range of the values; the sample variance of two values is :math:`width^2 / 2` at most.
-        level: Of the interval, the root of that of `ratio_intervals`; an `IntervalLevel` brings the rows' clusters.
-
-    Returns:
-        The deviation; None if nothing was drawn twice.
-
-    Source: Bland and Altman (1996), BMJ 313:744, "Measurement error": the within-subject standard deviation.
-
-    Draws 0 and 1 for one prompt, 1 and 1 for another: variances 1/2 and 0.
-
-    >>> within_row_deviation([0.5, 0.0], [1, 1]).estimate
-    0.5
-    """
-    (mean,) = ratio_intervals(variances, counts, level=level, bounds=(0.0, width**2 / 2))
-    return None if mean is None else root_of(mean)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,45 +184,6 @@ class Contests:
         return Meetings(systems, clusters, cells % max(clusters, 1), pair // systems, pair % systems, *sums)
 
 
-@dataclass(frozen=True)
-class WinRate:
-    """The record of a system.
-
-    Attributes:
-        win_rate: Weighted mean score, a tie counting half; None without a scored contest.
-        contests: Scored contests.
-        ties: Scored contests with a score of one half.
-        unscored: Contests without a score; they are in no other number.
-    """
-
-    win_rate: Interval | None
-    contests: int
-    ties: int
-    unscored: int
-
-
-def win_rates(contests: Contests, *, level: Level = 0.95) -> tuple[WinRate, ...]:
-    """Return each system's mean score over its scored contests, with an interval by prompt.
-
-    The interval is that of ``win_rate_intervals``: scores over contests, with one cluster per prompt.
-
-    Args:
-        contests: Resolved, or presented.
-        level: The level of the intervals.
-
-    >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
-    >>> record = win_rates(contests)[0]
-    >>> record.win_rate.estimate, record.contests, record.ties, record.unscored
-    (0.75, 2, 1, 1)
-    """
-    records = []
-    for system, rate in enumerate(win_rate_intervals(*contests.meetings.by_system, level=level)):
-        own = contests.score[(contests.first == system) | (contests.second == system)]
-        unscored = int(np.isnan(own).sum())
-        records.append(WinRate(rate, len(own) - unscored, int((own == 0.5).sum()), unscored))
-    return tuple(records)
-
-
 def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: Level = 0.95) -> tuple[Interval | None, ...]:
     """Compute the rate sum(scores) / sum(contests) of every column with a cluster-robust interval on the logit scale.
 

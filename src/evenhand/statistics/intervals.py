@@ -191,7 +191,7 @@ class IntervalLevel:
     Attributes:
         level: In [0.5, 1).
         clusters: One label per row, in their order; None if every row is its own cluster.
-        method: One of `evenhand.options.INTERVALS`; `ratio_intervals` says what each does.
+        method: An `evenhand.options.IntervalMethod`; `ratio_intervals` says what each does.
 
     Raises:
         InvalidInputError: A level out of range, or no such method.

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from evenhand.numbers import Missing, UnscoredBounds, measure
-from evenhand.statistics.contests import Contests, WinRate, rate_against_each, win_rate_intervals, win_rates
+from evenhand.statistics.contests import Contests, rate_against_each, win_rate_intervals
 from evenhand.statistics.intervals import (
     FloatArray,
     IntArray,
@@ -638,17 +638,16 @@ def rank_systems(
     over, shown = IntervalLevel.of(level), contests if presented is None else presented
     anytime, ordered = over.method == "anytime", presented is not None
     balanced = anytime or bool(contests.meetings.in_all.balanced.all())
-    records, scored, field = win_rates(contests, level=over), contests.scored, None
+    scored, field, count = contests.scored, None, len(contests.systems)
     if not balanced:  # votes on systems without scored contests are excluded
         kept = np.union1d(scored.first, scored.second)
         rows = np.isin(shown.first, kept) & np.isin(shown.second, kept)
         field = fit_strengths(shown.only(rows), order_effect=ordered, level=over, place_all=True)
     adaptive = rounds is not None and len(np.unique(np.asarray(rounds)[~np.isnan(contests.score)])) > 1
     pairs = compare_pairs(contests, strengths=field, adaptive=adaptive, level=over)
-    rates = [record.win_rate for record in records]
-    if anytime:
-        against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(len(records))]
-        rates = [None if found is None else found[0] for found in against]
+    alone = win_rate_intervals(*contests.meetings.by_system, level=over)
+    against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(count * anytime)]
+    rates = [found and found[0] for found in against] if anytime else alone
     values, reasons = _standing(contests.systems, rates, pairs, field, anytime=anytime)
     limits = _rank_limits([contests.systems[place] for place in values], pairs, over.level)
     tolerance = STRENGTH_TOLERANCE if field else 1e-9
@@ -656,31 +655,36 @@ def rank_systems(
     ranks = dict(zip(values, places, strict=True))
     mean = _mean_ranks_of(contests, field, over)
     position: Interval | Missing = Missing(AT_ANY_TIME)  # an interval that does not hold is not one
-    strengths: Sequence[Interval | Missing] = [position] * len(records)
-    at_equal_length = strengths if anytime else [Missing("no contest with lengths")] * len(records)
+    strengths: Sequence[Interval | Missing] = [position] * count
+    at_equal_length = strengths if anytime else [Missing("no contest with lengths")] * count
     if not anytime:
         model = fit_strengths(shown, order_effect=ordered, level=over)
         strengths, position = model.strengths, model.position_probability
         if length_difference is not None:
             at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
-    order = sorted(range(len(records)), key=lambda place: (ranks.get(place, np.inf), place))
+    order = sorted(range(count), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
     for place in order:
         system, unranked = contests.systems[place], Missing(reasons.get(place, ALL_MET))
         low, high = limits.get(system, (unranked, unranked))
+        own, strength = contests.score[(contests.first == place) | (contests.second == place)], strengths[place]
+        if strength and alone[place] is None:  # strengths come from single votes, which the rules may have set aside
+            strength = Missing(NO_CONTEST)
+        elif isinstance(strength, Interval) and not np.isfinite(strength.low):
+            strength = Missing("the data leave its interval open")
         entries.append(
             SystemRanking(
                 system=system,
                 winrate=rates[place] or Missing(NO_CONTEST),
-                contests=records[place].contests + records[place].unscored,
-                ties=records[place].ties,
-                num_unscored=records[place].unscored,
+                contests=len(own),
+                ties=int((own == 0.5).sum()),
+                num_unscored=int(np.isnan(own).sum()),
                 rank=ranks.get(place, unranked),
                 rank_low=low,
                 rank_high=high,
                 mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
-                strength=_supported(strengths[place], records[place]),
+                strength=strength,
                 field_winrate=expected.get(place) or unranked,
                 length_controlled_winrate=at_equal_length[place],
             )
@@ -695,15 +699,6 @@ def rank_systems(
         level=over.level,
         anytime=anytime,
     )
-
-
-def _supported(strength: Interval | Missing, record: WinRate) -> Interval | Missing:
-    """Return the strength, or why the data do not support it."""
-    if not strength:
-        return strength
-    if record.win_rate is None:  # strengths come from single votes, which the rules may have set aside
-        return Missing(NO_CONTEST)
-    return strength if np.isfinite(strength.low) else Missing("the data leave its interval open")
 
 
 def indistinguishable_groups(
