@@ -124,7 +124,7 @@ def test_streams_that_do_not_take_what_is_said(change, data):
 def test_a_message_is_one_message_whatever_a_name_holds(data, capsys):
     name = "gone\x1b[2J\nevenhand: 2 verdicts written to out.parquet"
     assert main(["judge", str(data), *VERBS["judge"][:-1], name]) == 2
-    assert main(["catalog", "check", f"{data}\x1b]0;x\x07"]) == 2
+    assert main(["catalog", "show", f"{data}\x1b]0;x\x07"]) == 2
     assert main(["judge", f"{data}\u202e", *VERBS["judge"]]) == 2
     said = capsys.readouterr().err
     assert not {"\x1b", "\x07", "\u202e"} & set(said)

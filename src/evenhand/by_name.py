@@ -72,26 +72,21 @@ def call(name: str, data: object, given: Mapping[str, Any]) -> Any:  # noqa: ANN
     Raises:
         InvalidInputError: An option that does not exist, or a value that is not accepted.
     """
-    job = job_of(name, given)
-    return run_job(job, data, None if getattr(job.options, "dry_run", False) else record_of(name, data, given))
+    job, record = call_of(name, data, given)
+    return run_job(job, data, None if getattr(job.options, "dry_run", False) else record)
 
 
-def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
-    """Return the call of a function, checked, without its data.
+def call_of(name: str, data: object, given: Mapping[str, Any]) -> tuple[FunctionCall, dict[str, Any]]:
+    """Return the call of a function, checked, and as its result keeps it, so that it can be run again.
 
     Raises:
         InvalidInputError: An option that does not exist, or a value that is not accepted.
     """
     run, arguments = FUNCTIONS[name]
-    return FunctionCall(name, run, arguments(**given))
-
-
-def record_of(name: str, data: object, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call of a function as its result keeps it, so that it can be run again."""
-    fields = FUNCTIONS[name].arguments.model_fields
+    fields, job = arguments.model_fields, FunctionCall(name, run, arguments(**given))
     kept = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
     verb = "judge" if name == "run_mode" else name.replace("_", "-")
-    return run_record(verb, {**({} if data is None else {"data": data}), **kept})
+    return job, run_record(verb, {**({} if data is None else {"data": data}), **kept})
 
 
 def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - as above

@@ -288,10 +288,11 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
 
     @model_validator(mode="after")
     def _check_run(self) -> Self:
-        if self.scoring == "expected" and self.stop_early:
-            raise InvalidInputError(
-                f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"
-            )
+        for name, value in (("scoring", "expected"), ("primary_metric", "normalized")):
+            if self.stop_early and getattr(self, name, None) == value:
+                raise InvalidInputError(
+                    f"stop_early does not go with {name}={value!r}: {NEEDS_ALL_DRAWS}; drop one of the two"
+                )
         if self.journal not in {None, "default"}:
             try:
                 usable = "\0" not in str(self.journal) and not expanded(str(self.journal)).is_dir()
@@ -405,10 +406,6 @@ class ChecklistOptions(RunOptions):
             raise InvalidInputError(
                 "primary_metric='normalized' is the mean probability of yes, and use_logprobs=False asks for none: "
                 "leave use_logprobs out, or take primary_metric='pass'"
-            )
-        if self.primary_metric == "normalized" and self.stop_early:
-            raise InvalidInputError(
-                f"stop_early does not go with primary_metric='normalized': {NEEDS_ALL_DRAWS}; drop one of the two"
             )
         for name, value in self.changed_from_default("flow", "scoring", "generate_summaries").items():
             raise InvalidInputError(

@@ -227,11 +227,6 @@ def response_letter(place: int) -> str:
     return string.ascii_uppercase[letter] + (str(cycle + 1) if cycle else "")
 
 
-def response_label(place: int) -> str:
-    """Return the label of the option that chooses the response shown at a place: ``Response A`` for 0."""
-    return f"Response {response_letter(place)}"
-
-
 PLAIN_ANSWERS = frozenset({"yes", "no", "true", "false", *string.ascii_lowercase})
 
 
@@ -285,7 +280,7 @@ def comparison_criterion(
         graded: Five levels instead of two or three options.
         **fields: Other fields of :class:`~evenhand.criteria.Criterion`.
     """
-    first, second = (response_label(place) for place in range(2))
+    first, second = (f"Response {response_letter(place)}" for place in range(2))
     if graded:
         options = tuple(Option(label=label.format(a=first, b=second), value=value) for label, value in GRADED_LEVELS)
     else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.data.documents import derive_name, read_checklist, read_criterion, read_rubric
+from evenhand.data.documents import derive_name, read_checklist, read_rubric
 from evenhand.errors import InvalidCriterionError
 
 
@@ -35,8 +35,9 @@ def test_a_name_is_derived_from_the_first_words(requirement, name):
 def test_a_scale_that_is_not_written_follows_from_the_options(options, scale):
     fields = ("label", "value", "na")
     written = [{**dict(zip(fields, option, strict=False))} for option in options]
-    assert read_criterion({"requirement": "?", "options": written}, "it").scale == scale
-    assert read_criterion({"requirement": "?", "options": written, "scale_type": "nominal"}, "it").scale == "nominal"
+    part = {"requirement": "?", "options": written}
+    found = read_rubric([part, {**part, "scale_type": "nominal"}], "it").criteria
+    assert [criterion.scale for criterion in found] == [scale, "nominal"]
 
 
 def with_criterion(**fields):

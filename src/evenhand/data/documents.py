@@ -273,15 +273,6 @@ def _options_of(data: object, where: str) -> tuple[Option, ...]:
     return tuple(_validate(Option, _fields_of(part, place, Option.model_fields), place) for place, part in parts)
 
 
-def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
-    """Return the criterion that a document describes: one as it may stand in a rubric.
-
-    Raises:
-        InvalidCriterionError: If a field is unknown, missing or wrong.
-    """
-    return _criterion_of(_criterion_fields(plain(data, what), what), what)
-
-
 def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
     """Return the frozen criterion that data describe; of one as unitxt writes it, its checked fields and ``__type__``.
 
@@ -300,7 +291,7 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
     options, kind = data.get("options"), data.get("__type__")
     if "__type__" not in data:
         if {"requirement", "scale_type"} & data.keys():
-            return read_criterion(data, what)
+            return _criterion_of(_criterion_fields(plain(data, what), what), what)
         if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
             as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
             if not any(as_unitxt):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import evenhand.errors
-from evenhand.by_name import job_of, record_of
+from evenhand.by_name import call_of
 from evenhand.data.rows import RowBatch, check_types, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
@@ -90,8 +90,8 @@ def grade_scores(data: object, criteria: object, engine: object, **options: Any)
 
 def _run(function: str, data: object, arguments: dict[str, Any]) -> Results | RunEstimate:
     cluster = {name: arguments.pop(name, None) for name in ("address", "workers")}
-    record = record_of(function, data, arguments)
-    return judge_on_ray(job_of(function, arguments), data, record=record, **cluster)
+    call, record = call_of(function, data, arguments)
+    return judge_on_ray(call, data, record=record, **cluster)
 
 
 def judge_on_ray(
