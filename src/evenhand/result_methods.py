@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
@@ -26,7 +26,6 @@ class PageOptions(TypedDict, total=False):
         design: How the labelled rows were chosen.
         other: A second run of the same kind: the page says what changed.
         further: Results of other kinds on the same rows, which the page shows too.
-        leave_out: What of the votes the page does not hold: ``prompts``, ``reasoning``.
         title: Of the page.
         names: What the two runs are called.
     """
@@ -36,7 +35,6 @@ class PageOptions(TypedDict, total=False):
     design: str | None
     other: JudgedResults
     further: Sequence[JudgedResults]
-    leave_out: Collection[str]
     title: str | None
     names: tuple[str, str]
 

@@ -2,8 +2,8 @@
 
 A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. The call (flags
 of the shell, keywords of :func:`evenhand.run`) counts before the file, and that before the defaults; a value replaces
-another whole. Of alternatives (criteria or a column of rubrics), the choice of the call removes that of the file. Paths in
-a file are relative to the file; all others to the current folder.
+another whole. Of alternatives (criteria or a column of rubrics), the choice of the call removes that of the file. Paths
+in a file are relative to the file; all others to the current folder.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ CRITERIA = {
     "pairwise with ties": comparison_criterion("c", "d", allow_ties=True),
     "graded": comparison_criterion("c", "d", graded=True),
 }
+TWINS = tuple(Option(label=f"level {place}", value=value) for place, value in enumerate((0.0, 0.5, 0.5, 1.0)))
+WITH_TWINS = Criterion(name="c", description="d", options=(*TWINS, Option(label="N/A", na=True)))
 
 
 def draws(indices, criterion):
@@ -60,7 +62,7 @@ def outcome(votes, criterion):
     return verdict.selected_index, verdict.selected_label, verdict.aggregated_value, verdict.na
 
 
-@pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)
+@pytest.mark.parametrize("criterion", [*CRITERIA.values(), WITH_TWINS], ids=[*CRITERIA, "ordinal with twins"])
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_settled_is_what_no_continuation_can_change(criterion, data):

@@ -103,7 +103,7 @@ def check_verdict(verdict: Verdict, expected: Case, ballots: Sequence[int | str 
 
 def check_scores(verdicts: Sequence[Verdict], criteria: Sequence[Criterion], config: Case, expected: Case) -> None:
     if not criteria:  # the packages give no score; here there is no rubric
-        with pytest.raises(ValueError, match="at least 1 item"):
+        with pytest.raises(InvalidInputError, match="at least 1 item"):
             Rubric(name="r", criteria=())
         return
     rubric = Rubric(

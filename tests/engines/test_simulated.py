@@ -173,12 +173,11 @@ def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flo
     assert [vote.reasks for vote in mended] == [0 if vote.scored else 1 for vote in cast]
 
 
-@pytest.mark.parametrize("truth", [None, "", "good", "[1, 2]", '{"a": 1}', "[true]", "NaN", "9" * 5_000, "[" * 100_000])
-def test_a_quality_that_cannot_be_read_is_an_error(truth):
-    context = {} if truth is None else {"truth": truth}
-    question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
+@pytest.mark.parametrize("quality", [{}, {"r": math.nan}, lambda question, index: math.inf])
+def test_a_quality_that_is_not_known_is_an_error(quality):
+    question = Question(id="q7", criterion=LEVELS, responses=("r",))
     with pytest.raises(RejectedRequestError, match="q7"):
-        SimulatedEngine(quality_context="truth").quality_of(question, 0)
+        SimulatedEngine(quality=quality).quality_of(question, 0)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Simulation:
 
     def __post_init__(self):
         self.engine = SimulatedEngine(
-            quality_context="quality",
+            quality=lambda question, index: float(question.context["quality"]) * (index == 0),
             position_preference=self.position,
             noise=self.noise,
             verbosity_preference=self.verbosity,
@@ -56,7 +56,7 @@ class Simulation:
             id=f"{number}",
             criterion=CRITERION,
             responses=tuple("x" * length for length in lengths),
-            context={"quality": f"[{quality}, 0.0]"},
+            context={"quality": str(quality)},
             mode="compare",
             instance=number,
         )

@@ -26,7 +26,9 @@ LEVELS = Criterion(
         Option(label="Does not apply", na=True),
     ),
 )
-NOISY = SimulatedEngine(quality_context="quality", noise=0.3, position_preference=0.4, seed=5)
+NOISY = SimulatedEngine(
+    quality=lambda question, _: float(question.context["quality"]), noise=0.3, position_preference=0.4, seed=5
+)
 
 
 def questions(criterion, count=6, **more):

@@ -108,18 +108,23 @@ def test_contests_are_told_by_group():
     assert found.scores["many", "new", "recorded votes"].judge.estimate == 0.75
 
 
+IN_TOPICS = {"response_fields": SYSTEMS, "group_fields": "topic", **HOW}
+
+
 @pytest.mark.parametrize(
     "make",
     [
-        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), response_fields=SYSTEMS, **HOW),
-        lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), response_fields=SYSTEMS, **HOW),
-        lambda rows: evenhand.aggregate_votes([{"v": n % 3 > 0} for n, _ in enumerate(rows)], "v"),
+        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), **IN_TOPICS),
+        lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), **IN_TOPICS),
+        lambda rows: evenhand.aggregate_votes(
+            [{"v": n % 3 > 0, **row} for n, row in enumerate(rows)], "v", group_fields="topic"
+        ),
     ],
 )
 def test_every_kind_of_result_is_told_by_group(make):
     rows = HIDDEN[:6] + HIDDEN[-4:]
     results = make(rows)
-    found = results.by(dict(enumerate(row["topic"] for row in rows)))
+    found = results.by("topic")
     assert dict(found.groups) == {"many": 6, "few": 4}
     named = {name[1:] for name in found.scores}
     assert set(found.scores) == {(group, *name) for group in (ALL, "many", "few") for name in named}

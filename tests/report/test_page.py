@@ -54,11 +54,9 @@ def answers_of(text):
     return re.findall(r"<p>(.*?)</p>", text.partition('class="answers"')[2].partition("</div>")[0])
 
 
-def test_options_that_do_not_fit_are_refused(direct, tmp_path):
+def test_a_page_needs_a_path(direct):
     with pytest.raises(InvalidInputError, match="None is not the path"):
         direct.to_html(title="x")
-    with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
-        direct.to_html(tmp_path / "page.html", leave_out=["prompt"])
 
 
 def judged(rows, systems=("alder", "birch"), **faults):

@@ -1,4 +1,4 @@
-"""Which group each row of a result is of: kept when it was judged, or said afterwards."""
+"""The group of each row of a result, which is kept when it is judged."""
 
 import pytest
 
@@ -53,12 +53,12 @@ def test_a_column_that_is_named_is_kept_and_saved(way, tmp_path):
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ("topic", "keeps no column 'topic'. Did you mean 'topics'.*group_fields='topic'"),
-        (TOPICS, r"keeps no column \[.*by=\{id: group\}"),
-        ({"p9": "law"}, r"by names the rows \['p9'\], .* its rows are named \['p0', 'p1', 'p2'\]"),
+        ("topic", r"keeps no column 'topic'\. Did you mean 'topics'.*group_fields='topic'"),
+        (TOPICS, r"keeps no column \['law', "),
+        ({"p0": "law"}, "keeps no column {'p0'"),
     ],
 )
-def test_groups_that_are_not_those_of_the_rows_are_refused(by, message):
+def test_a_column_that_is_not_kept_is_refused(by, message):
     rows = [{**row, "topics": row["topic"]} for row in ROWS]
     asked = {"response_fields": "small", "id_field": "id", "group_fields": "topics", **HOW}
     results = evenhand.judge(rows, "criteria.evenhand.direct.clarity", BASELINE, **asked)

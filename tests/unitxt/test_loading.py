@@ -76,7 +76,7 @@ def test_a_sentence_is_a_yes_no_criterion(sentence, name):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("my.yaml", "instance 0: 'my.yaml' is no rubric of a row; accepted: a list or mapping of criteria"),
+        ("my.yaml", "instance 0: 'my.yaml' is no rubric of a row; give the content of a file"),
         ([{"criterion": "", "points": 1}], "instance 0: criterion 1 of"),
     ],
 )

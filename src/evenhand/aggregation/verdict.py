@@ -645,6 +645,8 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
         >>> round(predictive_probability(met, [1, 0], 2), 9)
         0.95
     """
+    if remaining == 0:
+        return 1.0
     choice = collapse_indices([option for option in levels.scored for _ in range(counts[option])], levels)
     held: Counter[float] = Counter()  # the draws of each value, side or option
     masses: defaultdict[float, float] = defaultdict(float)

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
-from evenhand.data.plain import briefly
+from evenhand.data.plain import as_json, as_plain, briefly
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
@@ -161,8 +161,6 @@ def export(
             of one column are alternatives, several columns must all hold.
         out: The file; forms but that of a saved result are printed without it.
     """
-    from evenhand.data.plain import as_json, as_plain  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     results = _filtered(opened(file), where)
     if form is None:
@@ -219,7 +217,6 @@ def report(
     data: Path | None = None,
     gold: Path | None = None,
     design: str | None = None,
-    leave_out: Words = (),
     title: str | None = None,
 ) -> int:
     """Write one HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict.
@@ -233,7 +230,6 @@ def report(
         data: The data that were judged, for their texts: by default those of the prompts that were sent.
         gold: The file of labels of people; by default the gold labels that the result holds.
         design: How the labelled rows were chosen: random, by_verdict or probabilities; scores are corrected.
-        leave_out: What of the votes the page does not hold: prompts, reasoning.
         title: The title of the page.
     """
     if plot is not None:
@@ -248,7 +244,7 @@ def report(
     named = out or folder / "report.html"
     place = check_out(named, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or named
     check_ending(place, (".html",))
-    how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
+    how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "title": title}
     if other is not None:
         how |= {"other": _opened(other), "names": (run, other)}
     write_report(place, _opened(run), **how)

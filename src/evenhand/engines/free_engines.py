@@ -13,8 +13,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict, FiniteFloat, PrivateAttr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PrivateAttr
 from rapidfuzz import fuzz
 from scipy.special import expit, logit, ndtr, softmax
 
@@ -40,6 +40,8 @@ from evenhand.votes import Completion, TokenLogprob
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
+_ANSWER = "\ue000"
+"""The mark of an answer in the text of a reply."""
 
 
 class SpokenAnswer(NamedTuple):
@@ -56,10 +58,6 @@ class SpokenAnswer(NamedTuple):
     text: str
     reasons: str
     shares: tuple[tuple[str, float], ...] = ()
-
-    def with_form(self, form: Callable[[str], str]) -> SpokenAnswer:
-        """Return the answer in the form that it has in a reply."""
-        return self._replace(text=form(self.text), shares=tuple((form(text), share) for text, share in self.shares))
 
 
 def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
@@ -81,54 +79,46 @@ def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
 
 def phrase(request: Request, answers: Sequence[SpokenAnswer], *, model: str) -> Completion:
     """Return the reply that gives these answers, in the form that the request's stage expects."""
-    pieces = _reply_pieces(request, answers, model)
-    text = "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
-    known = request.logprobs and any(isinstance(piece, SpokenAnswer) and piece.shares for piece in pieces)
-    logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
+    between = _form_of_reply(request, answers, model).split(_ANSWER)
+    pieces: list[tuple[str, Mapping[str, float]]] = [(between[0], {})]
+    in_json = between[0].startswith("{")
+    for answer, after in zip(answers, between[1:], strict=False):
+        texts = (answer.text, *dict(answer.shares))
+        said = {text: encode_basestring(text)[1:-1] if in_json else text for text in texts}
+        pieces += [(said[answer.text], {said[text]: share for text, share in answer.shares}), (after, {})]
+    logprobs = None
+    if request.logprobs and any(shares for _, shares in pieces):
+        logprobs = tuple(token for piece in pieces for token in _token_logprobs(*piece, request.logprobs))
+    text = "".join(text for text, _ in pieces)
     return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
 
 
-def _reply_pieces(request: Request, answers: Sequence[SpokenAnswer], model: str) -> list[str | SpokenAnswer]:
-    """Return the pieces of a reply, each answer as a piece of its own."""
-    if request.stage in SHEET_STAGES:
-        pieces: list[str | SpokenAnswer] = []
-        for each in answers:
-            reasons = f'"reasoning": "{_escaped(each.reasons)}", ' if request.reasoning else ""
-            opening = ", " if pieces else '{"answers": ['
-            pieces += [f'{opening}{{"index": {each.number}, {reasons}"answer": "', each.with_form(_escaped), '"}']
-        return [*pieces, "]}"]
+def _form_of_reply(request: Request, answers: Sequence[SpokenAnswer], model: str) -> str:
+    """Return the text of a reply, with a mark for each answer."""
     answer, schema = answers[0], request.response_schema
+    if request.stage in SHEET_STAGES:
+        entries = [{"index": each.number, "reasoning": each.reasons, "answer": _ANSWER} for each in answers]
+        for entry in entries if not request.reasoning else ():
+            del entry["reasoning"]
+        return json.dumps({"answers": entries}, ensure_ascii=False)
     if request.stage == "assessment":
-        return [answer.reasons]
+        return answer.reasons
     if request.stage == "summary":
-        return [f"{model} prefers the verdict {answer.text!r}."]
+        return f"{model} prefers the verdict {answer.text!r}."
     if request.stage == "one_step" and schema is not None:
-        fields: list[list[str | SpokenAnswer]] = [
-            [f'"assessment": "{_escaped(answer.reasons)}"'],
-            ['"selected_option": "', answer.with_form(_escaped), '"'],
-        ]
-        first, second = fields if next(iter(schema["properties"])) == "assessment" else reversed(fields)
-        return ["{", *first, ", ", *second, "}"]
+        fields = {name: answer.reasons if name == "assessment" else _ANSWER for name in schema["properties"]}
+        return json.dumps(fields, ensure_ascii=False)
     if request.stage == "one_step" or (request.stage == "verdict" and request.reasoning and schema is None):
-        return [f"{answer.reasons}\nSelected option:", answer.with_form(" {}".format)]
-    return [answer]
+        return f"{answer.reasons}\nSelected option: {_ANSWER}"
+    return _ANSWER
 
 
-def _escaped(text: str) -> str:
-    """Return a text as it stands within the quotes of a JSON string."""
-    return encode_basestring(text)[1:-1]
-
-
-def _token_logprobs(pieces: Sequence[str | SpokenAnswer], most: int) -> Iterator[TokenLogprob]:
-    """Return the tokens of the text: an answer is one, with the likeliest answers; each other word is certain."""
-    for piece in pieces:
-        if isinstance(piece, SpokenAnswer) and piece.shares:
-            ranked = sorted(piece.shares, key=lambda answer: -answer[1])[:most]
-            top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
-            yield TokenLogprob(token=piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
-        else:
-            for word in _TOKEN.findall(piece if isinstance(piece, str) else piece.text):
-                yield TokenLogprob(token=word, logprob=0.0, top=((word, 0.0),))
+def _token_logprobs(text: str, shares: Mapping[str, float], most: int) -> Iterator[TokenLogprob]:
+    """Return the tokens of a text: an answer is one, with the likeliest answers; each other word is certain."""
+    for word in [text] if shares else _TOKEN.findall(text):
+        ranked = sorted((shares or {word: 1.0}).items(), key=lambda answer: -answer[1])[:most]
+        top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
+        yield TokenLogprob(token=word, logprob=math.log(shares.get(word, 1.0)), top=top)
 
 
 class FreeEngine(Engine):
@@ -467,14 +457,12 @@ def _script(character: str) -> str:
 
 
 Probabilities = npt.NDArray[np.float64]
-_Numbers = FiniteFloat | list[FiniteFloat]
 
 _FAULTS: Mapping[str, tuple[str, str]] = {
     "refusal": ("I'm sorry, but I can't help with that request.", "stop"),
     "truncation": ("Having weighed all that was said above, the verdict that I arrive at", "length"),
     "garbage": ("zxqv wvkj qqzx", "stop"),
 }
-_QUALITIES = TypeAdapter[Any](_Numbers | dict[str, _Numbers])
 
 
 class SimulatedEngine(FreeEngine):
@@ -514,7 +502,6 @@ class SimulatedEngine(FreeEngine):
     quality: Any = option(
         None, "Response text -> latent quality, or a function of the question and of the response's index; else random."
     )
-    quality_context: str | None = option(None, "The context that holds the quality: a number, or one per response.")
     position_preference: float = option(0.0, "Log-odds in favour of what is shown first; negative for what is last.")
     verbosity_preference: float = option(0.0, "Added to a response's quality for each e-fold of its length.")
     noise: float = option(0.0, "Standard deviation of the error on each quality, drawn anew for each sample.", ge=0)
@@ -534,13 +521,10 @@ class SimulatedEngine(FreeEngine):
             raise InvalidInputError(
                 "refusal_rate + truncation_rate + garbage_rate is above 1; give rates whose sum is at most 1"
             )
-        if self.quality is not None and self.quality_context is not None:
-            raise InvalidInputError("quality and quality_context are both given; the truth has one source")
 
     def settings(self) -> dict[str, Any]:
-        """Return the options that are plain values, without sources of the truth that were not given."""
-        sources = ("quality", "quality_context")
-        return {name: value for name, value in super().settings().items() if value is not None or name not in sources}
+        """Return the options that are plain values, without the truth."""
+        return {name: value for name, value in super().settings().items() if name != "quality"}
 
     @property
     def judge_id(self) -> str:
@@ -659,13 +643,9 @@ class SimulatedEngine(FreeEngine):
             RejectedRequestError: If it is not known, or not finite.
         """
         response = question.responses[index]
-        value: float | None
-        if self.quality_context is not None:
-            value = self._qualities_in(question, self.quality_context)[index]
-        elif self.quality is None:
-            value = int.from_bytes(_digest(response)[:6], "big") / 2**48
-        else:
-            value = self.quality(question, index) if callable(self.quality) else self.quality.get(response)
+        if self.quality is None:
+            return int.from_bytes(_digest(response)[:6], "big") / 2**48
+        value = self.quality(question, index) if callable(self.quality) else self.quality.get(response)
         if value is None or not math.isfinite(value):
             raise RejectedRequestError(
                 f"the simulated judge {self.judge_id!r} knows no finite quality of the response {response[:80]!r} "
@@ -673,25 +653,6 @@ class SimulatedEngine(FreeEngine):
                 cause="no_quality",
             )
         return float(value)
-
-    @staticmethod
-    def _qualities_in(question: Question, name: str) -> list[float]:
-        """Return the qualities of all responses that a text of the context holds: a number, or a JSON list of them.
-
-        A JSON object holds one of these for each criterion or item, by its name.
-        """
-        text, numbers = question.context.get(name), list[float]()
-        with suppress(ValidationError, KeyError):
-            read = _QUALITIES.validate_json(text or "", strict=True)
-            read = read[question.criterion.name] if isinstance(read, dict) else read
-            numbers = read if isinstance(read, list) else [read]
-        if len(numbers) != len(question.responses):
-            raise RejectedRequestError(
-                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
-                f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
-                cause="no_quality",
-            )
-        return numbers
 
     def _strength(self, question: Question, index: int) -> float:
         length = math.log((1 + len(question.responses[index])) / (1 + self.typical_length))

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_snake
 
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, read_brackets, unknown_id
 from evenhand.data.documents import FILE_ENDINGS
+from evenhand.data.plain import is_of
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
@@ -52,11 +53,9 @@ def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeE
         return (found if policy is None else found.changed(data_classification_policy=policy)).to_judge()
     if isinstance(found, JudgeEngine) and not isinstance(found, type):
         return found
-    if not any(kind.__module__.startswith("unitxt.") for kind in type(found).__mro__):
-        kind = f"the class {found.__name__} (make an object of it)" if isinstance(found, type) else ""
-        raise InvalidInputError(
-            f"{kind or f'an object of the type {type(found).__name__}'} is not a judge. {HOW_TO_GIVE_AN_ENGINE}"
-        )
+    if not is_of(found, "unitxt"):
+        kind = type(found).__name__
+        raise InvalidInputError(f"an object of the type {kind} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
     from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge  # noqa: PLC0415 - where something of unitxt's is given
 
     return found.to_judge() if isinstance(found, EngineArtifact) else UnitxtBridge(found, marked=marked)

@@ -3,7 +3,7 @@
     from evenhand.integrations import ray_data
 
     table = ray_data.judge(
-        "rows/*.parquet", "criteria.evenhand.helpfulness", "openai/gpt-4.1-mini", stream_to="verdicts", workers=8
+        "rows/*.parquet", "criteria.evenhand.direct.relevance", "openai/gpt-4.1-mini", stream_to="verdicts", workers=8
     )
 
 Each function takes what the function of the same name in :mod:`evenhand` takes with ``stream_to``, and gives the same

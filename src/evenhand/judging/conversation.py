@@ -8,13 +8,13 @@ reply that names no option may be asked for again, and what cannot be read is an
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol, Self
 
+from evenhand.criteria import Option
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
 from evenhand.judging.token_probabilities import option_probabilities
@@ -64,8 +64,6 @@ STAGES: Final[Mapping[FlowName, tuple[Stage, ...]]] = {
 """The stages of each flow when every reply can be read."""
 TOP_LOGPROBS: Final = 20
 """The number of the likeliest tokens to ask for with log-probabilities; servers give no more."""
-READ_AT_ONCE: Final = 2**14
-"""Characters; reading more takes so long that the calls under way would notice."""
 _UNREADABLE: Final = ReplyReading(Match(index=None, kind="none", reason="no_match"))
 """The reading of a reply for which the reader fails."""
 _COUNTED: Final[Mapping[str, Any]] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
@@ -186,7 +184,7 @@ class _Conversation:
         for stage in self.flow.stages(sheet=sheet):
             reply = await self._say(stage, self._text(stage), self.items)
             if stage != "assessment":
-                await self._read(stage, reply, self.items)
+                self._read(stage, reply, self.items)
             elif (reply.text or "").strip():
                 self.assessment, self.reasoning = reply.text, reply.reasoning
             else:
@@ -201,7 +199,7 @@ class _Conversation:
             self.reasks |= {item.number: self.reasks.get(item.number, 0) + 1 for item in missing}
             values = {**self.values, "items": _shown_items(missing)} if sheet else self.values
             reply = await self._say(again, fill_prompt(again, values), missing)
-            await self._read(again, reply, missing)
+            self._read(again, reply, missing)
 
     async def summarize(self) -> None:
         """Ask for a summary of the assessment. The vote stands without one."""
@@ -229,14 +227,21 @@ class _Conversation:
     async def _say(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         """Send the conversation with one more message, and count what the reply consumed."""
         self.messages.append({"role": "user", "content": text})
-        sent, schema = tuple(self.messages), reply_schema(stage, items, self.flow)
+        sent = tuple(self.messages)
         if self.flow.include_prompts_in_result:
             self.prompts[stage] = list(sent)
         question, shown = items[0].question, items[0].presentation
-        alone = not question.sheet
+        alone, options, schema = not question.sheet, None, None  # without a schema, any text will do
+        if stage not in {"assessment", "summary"} and alone:
+            reasons = "" if stage != "one_step" else "last" if self.flow.prompt == _VERDICT_FIRST else "first"
+            options = shown.answers
+            schema = _selection_schema(options, reasons)
+        elif not alone:
+            numbered = tuple([(item.number, item.presentation.answers) for item in items])
+            schema = _sheet_schema(numbered, reasoning=self.flow.reasoning)
         request = Request(
             messages=sent,
-            options=shown.answers if alone and schema is not None else None,
+            options=options,
             response_schema=schema,
             logprobs=self.flow.logprobs if schema is not None else 0,
             sample=self.sample,
@@ -256,18 +261,15 @@ class _Conversation:
         self.messages.append({"role": "assistant", "content": reply.text or ""})
         return reply.model_copy(update=_COUNTED) if reply.attempts else reply
 
-    async def _read(self, stage: Stage, reply: Completion, items: Sequence[SheetItem]) -> None:
-        """Read what a reply says about each item. A long one is read outside the loop.
+    def _read(self, stage: Stage, reply: Completion, items: Sequence[SheetItem]) -> None:
+        """Read what a reply says about each item.
 
         A reader that fails has a fault that is ours to mend, so it is logged with the reply and noted in the vote. But
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be
         distinguished are the question's fault, and end it.
         """
         try:
-            if len(reply.text or "") <= READ_AT_ONCE:
-                found = self._readings(stage, reply, items)
-            else:
-                found = await asyncio.to_thread(self._readings, stage, reply, items)
+            found = self._readings(stage, reply, items)
         except InvalidInputError:
             raise
         except Exception as error:
@@ -287,7 +289,7 @@ class _Conversation:
             answers = read_sheet(reply.text, offered, numbers=numbers, known=known, **how)
         else:
             answers = (read_reply(reply.text, items[0].presentation.answers, **how),)
-        reasoning = "\n\n".join(trace for trace in (self.reasoning, reply.reasoning) if trace) or None
+        reasoning = "\n\n".join(filter(None, (self.reasoning, reply.reasoning))) or None
         same = reply.logprobs is None and reply.reasoning == reasoning
         kept = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
         return [
@@ -390,13 +392,6 @@ async def ask(
     return [votes[own] for own in range(len(questions))]
 
 
-class _ShownOption(NamedTuple):
-    """An option as a prompt lists it."""
-
-    label: str
-    description: str
-
-
 class _ShownExample(NamedTuple):
     """A judged case as a prompt shows it."""
 
@@ -412,7 +407,7 @@ class _ShownItem(NamedTuple):
     name: str
     text: str
     answers: tuple[str, ...]
-    options: tuple[_ShownOption, ...]
+    options: tuple[Option, ...]
     codes: tuple[str, ...]
 
 
@@ -422,32 +417,26 @@ def _values(flow: Flow, items: Sequence[SheetItem]) -> dict[str, object]:
     own, examples = (*question.responses, *question.context.values()), question.examples
     outside = [text for item in items for text in _texts_outside(item.question)]
     cases = tuple([text for example in examples for text in (example.response, *example.context.values())])
-    values = {
+    return {
         "context": question.context,
         "guidelines": question.guidelines,
         "nonce": nonce_for(flow.seed, *own, others=(*cases, *outside)),
         "response": shown.responses[0],
-    }
-    if question.sheet:
-        return values | {"items": _shown_items(items), "reasoning": flow.reasoning}
-    return values | {
+        "items": _shown_items(items) if question.sheet else (),
+        "reasoning": flow.reasoning,
         "criterion_name": " ".join(question.criterion.name.split()),
         "criterion_description": question.criterion.description,
         "compared": len(shown.responses),
         "lettered_responses": [
             (question.place_name(place), text) for place, text in enumerate(shown.responses) if question.compares
         ],
-        "options": _shown_options(shown),
+        "options": shown.options,
         "codes": shown.answers if shown.coded else (),
         "examples": tuple(
             [_ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples]
         ),
         "case_nonce": nonce_for(flow.seed, *cases, others=(*own, *outside)) if cases else "",
     }
-
-
-def _shown_options(shown: Presentation) -> tuple[_ShownOption, ...]:
-    return tuple([_ShownOption(option.label, option.description) for option in shown.options])
 
 
 def _shown_items(items: Sequence[SheetItem]) -> tuple[_ShownItem, ...]:
@@ -458,8 +447,8 @@ def _shown_items(items: Sequence[SheetItem]) -> tuple[_ShownItem, ...]:
         text = criterion.description
         text = " ".join(text.split()) if item.question.mode == "check" else text
         codes = answers if item.presentation.coded else ()
-        name, options = " ".join(criterion.name.split()), _shown_options(item.presentation)
-        shown.append(_ShownItem(item.number, name, text, answers, options, codes))
+        name = " ".join(criterion.name.split())
+        shown.append(_ShownItem(item.number, name, text, answers, item.presentation.options, codes))
     return tuple(shown)
 
 
@@ -483,17 +472,6 @@ def own_probabilities(reply: Completion, shown: Presentation, answer: ReplyReadi
         return None
     masses = option_probabilities(reply.logprobs, shown.answers, answer.match.index, text=reply.text, span=answer.span)
     return None if masses is None else tuple(masses[shown.to_own.index(place)] for place in range(len(masses)))
-
-
-def reply_schema(stage: Stage, items: Sequence[SheetItem], flow: Flow) -> Mapping[str, Any] | None:
-    """Return the schema of the reply in a stage; None where any text will do."""
-    if stage in {"assessment", "summary"}:
-        return None
-    if items[0].question.sheet:
-        numbered = tuple([(item.number, item.presentation.answers) for item in items])
-        return _sheet_schema(numbered, reasoning=flow.reasoning)
-    reasons = "" if stage != "one_step" else "last" if flow.prompt == _VERDICT_FIRST else "first"
-    return _selection_schema(items[0].presentation.answers, reasons)
 
 
 @lru_cache(maxsize=512)

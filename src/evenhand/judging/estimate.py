@@ -22,16 +22,8 @@ from evenhand.question import Question
 from evenhand.votes import Completion
 
 CHARACTERS_PER_TOKEN = 4
-EXPECTED_REPLY_TOKENS: Mapping[Stage, int] = {
-    "assessment": 200,
-    "one_step": 200,
-    "summary": 60,
-    "selection": 8,
-    "reask": 8,
-    "verdict": 8,
-    "sheet": 0,  # by item
-    "sheet_reask": 0,
-}
+EXPECTED_TOKENS: Mapping[Stage, int] = {"assessment": 200, "one_step": 200, "summary": 60}
+EXPECTED_SELECTION_TOKENS = 8
 EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
 """Tokens of one entry of a sheet, with reasons and without."""
 
@@ -134,7 +126,7 @@ class _DryCalls:
             answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
             text = json.dumps({"answers": answers})
         else:  # an assessment is as long as expected, and another for every request
-            long = key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
+            long = key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_TOKENS["assessment"])
             text = request.options[0] if request.options else long
         if self._identity is not None and key in self._asked:
             self._cached += 1
@@ -142,6 +134,6 @@ class _DryCalls:
             self._asked.add(key)
             self.calls += 1
             self._prompt_tokens += sum(len(each["content"]) for each in request.messages) // CHARACTERS_PER_TOKEN
-            self._completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
-            self._completion_tokens += len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
+            of_items = len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
+            self._completion_tokens += of_items or EXPECTED_TOKENS.get(request.stage, EXPECTED_SELECTION_TOKENS)
         return Completion(text=text)

@@ -305,7 +305,7 @@ def correct(
 
             - ``random``: drawn at random, each row as likely as any other;
             - ``by_verdict``: at random within the verdicts of the judge, such as 30 of each;
-            - ``probabilities``: each with a probability of its own, which a column of the labels holds.
+            - ``probabilities``: each with a probability of its own, in the column ``probability`` of the labels.
         level: The level of the intervals; that of the results by default.
         label_field: The column of ``gold`` with the label.
 
@@ -506,7 +506,7 @@ class GroupedScores(PrintedTables):
 
 def by_group(
     results: Results,
-    by: object,
+    by: str,
     *,
     gold: object = None,
     design: str | None = None,
@@ -516,7 +516,7 @@ def by_group(
 
     Args:
         results: What was judged.
-        by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
+        by: The column of the groups: see :meth:`~evenhand.results.results.Results.group_of`.
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
         design: How the labelled rows were chosen; with it, the scores of groups are corrected too.
         level: The level of the intervals; that of the results by default.
@@ -529,14 +529,13 @@ def by_group(
         InvalidInputError: If there are no such groups, or labels that fit no row.
     """
     names = results.group_of(by)
-    what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold, required=False)
     over = results.level_over([])
     over = over if level is None else replace(over, level=level)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
     samples = [each for pair in paired(results, labels if asked else Labels(())) for each in pair.by_option()]
-    group_of = [f"(no {what})" if name is None else name for name in names]
+    group_of = [f"(no {by})" if name is None else name for name in names]
     parts: dict[str, list[Paired]] = {ALL: samples}
     for group in dict.fromkeys(group_of[row] for sample in samples for row in sample.instances):
         within = [
@@ -545,7 +544,7 @@ def by_group(
         parts[group] = [each for each in within if each.judge.rows]
     differences = {} if results.kind == "winrates" else _differences_in_groups(parts, over)
     return GroupedScores(
-        by=what,
+        by=by,
         groups={
             group: len({row for sample in own for row in sample.instances.tolist()})
             for group, own in parts.items()
@@ -559,7 +558,7 @@ def by_group(
             for each in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, over.level)),
+        reversals=tuple(_reversals(differences, by, over.level)),
         design=chosen,
         level=over.level,
     )

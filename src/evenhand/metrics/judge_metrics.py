@@ -70,7 +70,7 @@ from evenhand.results.measures import UnscoredCounts, measure_at, names_of, scor
 from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.statistics.consistency import PositionBias
-from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
 from evenhand.votes import Verdict, Vote
@@ -848,9 +848,8 @@ class GradeScore(ChoiceMetric):
     chance-corrected score, 0 for such a judge on average, is reported with every Grade Score. Rotations whose reply
     names no option are counted by reason in ``unscored_votes_…``; the score is over those answered, two at least.
 
-    A Grade Score belongs to one judge: with several, every score's name ends in the judge's, and the main score is the
-    first one's. With ``samples`` each draw is a set of rotations of its own, and an instance counts the mean of its
-    draws. Source: Iourovitski (2024), arXiv:2406.12043.
+    A Grade Score belongs to one judge; :func:`evenhand.grade_scores` takes several. With ``samples`` each draw is a set
+    of rotations of its own, and an instance counts the mean of its draws. Source: Iourovitski (2024), arXiv:2406.12043.
 
     Attributes:
         unrelated_option: Ask every instance a second time with a further candidate, drawn with the seed from another
@@ -868,35 +867,41 @@ class GradeScore(ChoiceMetric):
         return with_unrelated(found, seed=self.seed) if self.unrelated_option else found
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> GradeMode:  # noqa: ARG002
-        """Return all rotations, and the scores of each judge of the panel."""
+        """Return all rotations, and the scores of the judge.
+
+        Raises:
+            InvalidInputError: If there are several judges.
+        """
+        if len(panel) > 1:
+            raise InvalidInputError(
+                f"inference_engine has {len(panel)} judges, and a Grade Score belongs to one: give a metric for each"
+            )
         return GradeMode(self.options, tuple(judge.judge_id for judge in panel))
 
-    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """Return the Grade Score of the first judge."""
-        judges = judged[0].mode.judges
-        return _with_judge("grade_score", judges, judges[0])
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:  # noqa: ARG002 - as declared
+        """Return the name of the Grade Score, which no criterion changes."""
+        return self.main_score
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """Return the scores of one instance, for each judge; a list has one entry per vote."""
-        mode, result, names = judged.mode, judged.result, (*judged.about.names, UNRELATED_OPTION)
+        """Return the scores of one instance; a list has one entry per vote."""
+        names, (judge,) = (*judged.about.names, UNRELATED_OPTION), judged.mode.judges
         scores: Dict[str, Any] = {}
-        for judge in mode.judges:
-            for prefix, drawn in zip(("", WITH_UNRELATED), result, strict=False):
-                votes, grade = [vote for vote in drawn if vote.judge_id == judge], mode.grade_of(judge, drawn)
-                found = {
-                    "grade_score": number_or_nan(grade.grade_score),
-                    "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
-                    "llm_score": number_or_nan(grade.llm_score),
-                    "choice_score": number_or_nan(grade.choice_score),
-                    "answered": grade.answered / grade.asked if grade.asked else math.nan,
-                    "num_asked": grade.asked,
-                    "num_answered": grade.answered,
-                    "places": list(grade.places),
-                    "candidates": list(grade.chosen),
-                    **choices(votes, names),
-                    "unscored_reason": grade.unscored_reason,
-                }
-                scores |= {_with_judge(prefix + name, mode.judges, judge): value for name, value in found.items()}
+        for prefix, votes in zip(("", WITH_UNRELATED), judged.result, strict=False):
+            grade = judged.mode.grade_of(judge, votes)
+            found = {
+                "grade_score": number_or_nan(grade.grade_score),
+                "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
+                "llm_score": number_or_nan(grade.llm_score),
+                "choice_score": number_or_nan(grade.choice_score),
+                "answered": grade.answered / grade.asked if grade.asked else math.nan,
+                "num_asked": grade.asked,
+                "num_answered": grade.answered,
+                "places": list(grade.places),
+                "candidates": list(grade.chosen),
+                **choices(votes, names),
+                "unscored_reason": grade.unscored_reason,
+            }
+            scores |= {prefix + name: value for name, value in found.items()}
         return {
             **scores,
             "unrelated_option": judged.about.facts.get(UNRELATED),
@@ -905,33 +910,23 @@ class GradeScore(ChoiceMetric):
         }
 
     def global_scores(self, measures: GradeMeasures, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """Return for each judge its Grade Score, its parts, and what they rest on."""
+        """Return the Grade Score, its parts, and what they rest on."""
         del judged
-        shown, judges = self.return_confidence_interval, tuple(measures.gradings)
+        shown, ((judge, gradings),) = self.return_confidence_interval, measures.gradings.items()
         scores: Dict[str, Any] = {}
-        for judge, gradings in measures.gradings.items():
-            found: Dict[str, Any] = {}
-            for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
-                if grading.unscored_counts.unscored_votes:
-                    name = _with_judge(f"{prefix}grade_score", judges, judge)
-                    logger.warning("The score %r: %s. %s", name, grading.unscored_counts, GRADED_ON_OTHERS)
-                own = scores_of(grading, with_intervals=shown)
-                scores |= {name: own.pop(name) for name in ("num_clusters",) if name in own}
-                for histograms in grading.histograms:
-                    own |= histograms.scores()
-                found |= {prefix + name: value for name, value in own.items()}
-            if judge in measures.effects:
-                found |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)
-            scores |= {_with_judge(name, judges, judge): value for name, value in found.items()}
+        for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
+            if grading.unscored_counts.unscored_votes:
+                logger.warning(
+                    "The score %r: %s. %s", f"{prefix}grade_score", grading.unscored_counts, GRADED_ON_OTHERS
+                )
+            own = scores_of(grading, with_intervals=shown)
+            scores |= {name: own.pop(name) for name in ("num_clusters",) if name in own}
+            for histograms in grading.histograms:
+                own |= histograms.scores()
+            scores |= {prefix + name: value for name, value in own.items()}
+        if judge in measures.effects:
+            scores |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)
         return scores
-
-
-def _with_judge(name: str, judges: Sequence[str], judge: str) -> str:
-    """Return the score's name with the judge's if there are several, before the limits of intervals."""
-    if len(judges) == 1:
-        return name
-    bound = next((each for each in ("_ci_low", "_ci_high") if name.endswith(each)), "")
-    return f"{name.removesuffix(bound)}_{judge}{bound}"
 
 
 SCALES = ("binary", "ordinal", "nominal")
@@ -1032,7 +1027,8 @@ class VoteAggregation(EvenhandMetric):
         clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
         reader = LabelReader(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
-        given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
+        responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
+        given = tuple(None if is_text_for_nothing(each) else each for each in responses)
         judges = columns_within(VoteColumn("judge", given))
         weights = weights_by_judge(self.judge_weights, [column.name for column in judges])
         votes = cast_votes(judges, len(inputs), reader)
@@ -1094,20 +1090,6 @@ class VoteAggregation(EvenhandMetric):
         rows = zip(compared.labels, compared.confusion_matrix, strict=True)
         matrix = {label: dict(zip(compared.labels, counts, strict=True)) for label, counts in rows}
         return {**scores, f"{main}_confusion_matrix": matrix}
-
-
-def _votes_of(prediction: Any, row: int) -> object:
-    """Return the recorded votes on an instance; None if the prediction is the text that is written for nothing.
-
-    Raises:
-        InvalidInputError: If there is no prediction.
-    """
-    if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
-        raise InvalidInputError(
-            f"instance {row} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
-            "data field that holds them: prediction_field=…"
-        )
-    return None if is_text_for_nothing(prediction) else prediction
 
 
 def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:

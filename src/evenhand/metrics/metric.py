@@ -219,6 +219,18 @@ class EvenhandMetric(IntervalFields):
         given.instance = instance
         return given
 
+    def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
+        """Return the prediction, or the task data field that is named if no predictions were given."""
+        prediction, _, task_data = given
+        if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
+            return prediction
+        if prediction_field is None:
+            raise InvalidInputError(
+                f"instance {row} has no prediction: give predictions to evaluate(), or name the task data field that "
+                "holds them, prediction_field=…"
+            )
+        return field_of(task_data, prediction_field, row, "prediction_field")
+
     @abstractmethod
     def instance_scores(self, judged: Any) -> Dict[str, Any]:
         """Return the entries of one instance, including the main score; None for what is missing."""
@@ -560,18 +572,6 @@ class JudgeMetric(RunFields):
         if not fields:
             fields = recipe_context_fields(task_data, judged, with_context=fields is None)
         return context_of(task_data, fields, judged, row, texts_of(references))
-
-    def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
-        """Return the prediction, or the task data field that the criterion names if no predictions were given."""
-        prediction, _, task_data = given
-        if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
-            return prediction
-        if prediction_field is None:
-            raise InvalidInputError(
-                f"instance {row} has no prediction, and the criterion names no prediction_field: give predictions to "
-                "evaluate(), or name the field in the criterion"
-            )
-        return field_of(task_data, prediction_field, row, "prediction_field")
 
     def subject(self, row: int, given: EvaluationInput, judged: Any) -> Subject:
         """Return the response of an instance, or its responses, and what the judge is shown with them.

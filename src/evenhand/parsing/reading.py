@@ -48,6 +48,8 @@ _QUOTES = re.compile(  # words by which the sentence around a tag attributes it 
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+_SENTENCE = 1000
+"""The most characters of a sentence before a tag; a reply of many tags would be read for minutes otherwise."""
 _REFUSAL = re.compile(
     r"(?:\A|[.!,\n]\s*)(?:(?:i'm |i am )?(?:very |so )?sorry\b|apologies|as an ai\b|failed to obtain|(?:but |so )?"
     r"i(?:'m| am)? (?:can ?not|can't|won't|will not|must (?:decline|refrain)|decline|refuse|(?:not |un)able to|"
@@ -385,13 +387,11 @@ class _Statement:
 
 def _of_tag(text: str, tag: re.Match[str], labels: OfferedLabels) -> _Statement:
     index, span = _content(labels, tag, _tag_group(tag), tag["name"] or "")
-    before = text[: tag.start()]
-    line = before[before.rfind("\n") + 1 :]
-    above = (
-        without_markup(before[: -len(line) or None].rstrip().rpartition("\n")[2]) if not re.search(r"\w", line) else ""
-    )
+    start = text.rfind("\n", 0, tag.start()) + 1
+    line = text[start : tag.start()]
+    above = "" if re.search(r"\w", line) else without_markup(text[:start].rstrip().rpartition("\n")[2])
     announced = above.endswith((":", "：")) and not _LEAD_IN.fullmatch(above)
-    quoted = line.lstrip().startswith(">") or _QUOTES.search(_SENTENCE_END.split(line)[-1]) is not None
+    quoted = line.lstrip().startswith(">") or _QUOTES.search(_SENTENCE_END.split(line[-_SENTENCE:])[-1]) is not None
     anothers = quoted or announced
     return _Statement(index, span, (tag.group(),), counts=not anothers, tag=comparison_key(tag[_tag_group(tag)]))
 

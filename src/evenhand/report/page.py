@@ -10,7 +10,7 @@ import base64
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, write_as_it_ends
+from evenhand.errors import InvalidInputError
+from evenhand.files import write_as_it_ends
 from evenhand.labels.correct import correct
 from evenhand.labels.people import majority_labels, read_gold
 from evenhand.numbers import (
@@ -53,8 +53,8 @@ MOST_NAMED: Final = 8
 OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "strength")
 """The measures whose differences stand for those of a checklist's or a contest's score."""
 
-LEFT_OUT: Final = ("prompts", "reasoning")
-"""The parts of votes that a page may lack."""
+HOW_ASKED: Final = ("flow", "orders", "check_positional_bias", "samples", "stop_early")
+"""The options of a run that the page shows."""
 
 _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 _BOUNDS_NOTE: Final = " Where bounds replace a score, a row is affected if any vote on it is unscored."
@@ -73,9 +73,7 @@ def write_report(path: str | Path, found: PrintedTables, other: Results | None =
         InvalidInputError: If the path has another ending, or the results do not fit each other.
         UnwritableFileError: If the file cannot be written; an earlier file stays as it was.
     """
-    check_ending(path, (".html",))
-    page = report_page(found, other, **how)
-    write_as_it_ends(path, {".html": lambda: page})
+    write_as_it_ends(path, {".html": lambda: report_page(found, other, **how)})
 
 
 def report_page(
@@ -86,7 +84,6 @@ def report_page(
     data: object = None,
     gold: object = None,
     design: str | None = None,
-    leave_out: Collection[str] = (),
     title: str | None = None,
     names: tuple[str, str] = ("before", "after"),
 ) -> str:
@@ -99,7 +96,6 @@ def report_page(
         data: The judged rows, for their texts; by default the texts are those of the prompts that were sent.
         gold: Labels of people, by which scores are corrected; by default those that the result holds.
         design: How the labelled rows were chosen (:func:`evenhand.correct`); labels of a blind sheet say it.
-        leave_out: The parts of votes that the page does not hold: ``prompts``, ``reasoning``.
         title: The title of the page.
         names: The names of the two runs.
 
@@ -107,9 +103,6 @@ def report_page(
         InvalidInputError: If the results are of different kinds or have no row in common, the data are others, or the
             labels fit no row.
     """
-    for each in leave_out:
-        if each not in LEFT_OUT:
-            raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
     runs: list[tuple[str, Results]] = []
     views: list[Iterable[VerdictView]] = []
     comparison, called = None, [""]
@@ -133,7 +126,7 @@ def report_page(
             f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
             "show: give it alone"
         )
-    packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
+    packed = pack([chain.from_iterable(views)] if further else views)
     drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
         (f"{each.title} · {name}" if name else each.title, each)
@@ -158,7 +151,6 @@ def report_page(
         sections=runs or [("", found)],
         line=visible_line,
         verdicts=bool(packed.verdicts),
-        left_out=", ".join(leave_out),
         data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
     )
 
@@ -301,16 +293,11 @@ def _facts_of(results: Results) -> Iterator[tuple[str, str]]:
     judges = [visible_line(str(name)) for name in parameters.get("judges") or parameters.get("votes") or ()]
     models = [visible_line(name) for name in results.fingerprint.models if name not in judges]
     yield "Judges", ", ".join(judges) + (f" (answered by {', '.join(models)})" if models else "")
-    grid, flow = parameters.get("grid", {}), parameters.get("flow", {})
-    if isinstance(flow, Mapping) and grid:
-        asked = [str(flow["flow"]).replace("_", " ")] if "flow" in flow else []
-        if "check_positional_bias" in grid:
-            both = {"given": "in the order given and reversed"}
-            orders = grid.get("orders", "given")
-            asked.append(str(both.get(orders, orders)) if grid["check_positional_bias"] else "in one order")
-        draws, early = grid.get("samples", 1), ", fewer once they settled it" if grid.get("stop_early") else ""
-        asked.append("once each" if draws == 1 else f"{format_count(draws, 'draw')} each{early}")
-        yield "Asked", "; ".join(asked)
+    flow = parameters.get("flow", {})
+    asked = {**(flow if isinstance(flow, Mapping) else {}), **parameters.get("grid", {})}
+    how = [f"{name}={asked[name]}" for name in HOW_ASKED if name in asked]
+    if how:
+        yield "Asked", ", ".join(how)
     counts = results.unscored_counts
     rows, verdicts = format_count(parameters["n"], "row"), format_count(counts.verdicts, "verdict")
     yield "Votes", f"{rows}, {verdicts}; {counts.with_reasons}"
@@ -371,7 +358,7 @@ class PackedVerdicts:
     counts: Counter[str]
 
 
-def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = ()) -> PackedVerdicts:
+def pack(runs: Sequence[Iterable[VerdictView]]) -> PackedVerdicts:
     """Return the verdicts of one run, or of two that were asked the same questions; the verdicts on a row together."""
     texts: dict[str, int] = {}
     rows: dict[str, int] = {}
@@ -389,7 +376,7 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
             verdict["runs"][number] = {
                 **_numbered({each: getattr(view, each) for each in SHOWN}, texts),
                 **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
-                "votes": [_numbered(_fields_of(vote, leave_out), texts) for vote in view.votes],
+                "votes": [_numbered(_fields_of(vote), texts) for vote in view.votes],
             }
             counts["ordered"] += view.flipped is not None
             counts["flipped"] += bool(view.flipped)
@@ -398,13 +385,12 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
     return PackedVerdicts(list(texts), ordered, counts)
 
 
-def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
+def _fields_of(view: VoteView) -> dict[str, Any]:
     """Return what the page shows of a vote; the reply in pieces: before, within and after what was read."""
     vote, completion = view.vote, view.vote.completion or Completion(text=None)
     start, end = view.read_at or (0, 0)
     reply = completion.text
     pieces = [reply[:start], reply[start:end], reply[end:]] if reply is not None and view.read_at else [reply]
-    sent = {} if "prompts" in leave_out else view.prompts
     return {
         "judge": vote.judge_id,
         "sample": vote.sample,
@@ -416,12 +402,12 @@ def _fields_of(view: VoteView, leave_out: Collection[str]) -> dict[str, Any]:
         "error": vote.error,
         "reasons": vote.assessment,
         "reply": [] if reply is None else pieces,
-        "reasoning": None if "reasoning" in leave_out else completion.reasoning,
+        "reasoning": completion.reasoning,
         "how": None if vote.match is None else vote.match.kind,
         "model": completion.model,
         "cost": vote.usage.cost,
         "probabilities": view.probabilities,
-        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in sent.items()},
+        "prompts": {stage: [(role, _FENCED.split(text)) for role, text in own] for stage, own in view.prompts.items()},
     }
 
 

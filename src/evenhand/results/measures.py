@@ -623,7 +623,6 @@ class Spending:
         cost_reserved: The part of ``max_cost``, in US dollars, that the lost requests may have cost, and the unreported
             replies beyond their cost; None without.
         cached_tokens: Prompt tokens of newly bought replies that the servers' own caches held, if reported.
-        unscored_from_journal: Unscored votes whose replies all came from the journal.
     """
 
     bought: int
@@ -638,7 +637,6 @@ class Spending:
     cost_left: float | None = measure("money")
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
-    unscored_from_journal: int = 0
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
@@ -668,7 +666,6 @@ class Spending:
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
             cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
-            unscored_from_journal=columns.unscored_from_journal,
         )
 
     def __str__(self) -> str:
@@ -681,11 +678,6 @@ class Spending:
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             parts.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost} without a vote.")
-        if self.unscored_from_journal:
-            parts.append(
-                f"{format_count(self.unscored_from_journal, 'unscored vote')} came from the journal, whose replies are "
-                "never asked for again: to ask again, name a new journal (journal=…, in the shell --journal)."
-            )
         if self.lost:
             parts.append(f"{format_count(self.lost, 'request')} brought no reply and may be billed.")
         if self.unreported:

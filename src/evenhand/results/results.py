@@ -20,7 +20,7 @@ import numpy as np
 import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level, name_of
+from evenhand.data.fields import clustered_level
 from evenhand.data.plain import as_plain
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
@@ -605,32 +605,20 @@ class Results(PrintedTables):
         """Return instance -> its cluster; empty if rows are independent."""
         return {about["instance"]: about["cluster"] for about in self.abouts() if about.get("cluster") is not None}
 
-    def group_of(self, by: object) -> tuple[str | None, ...]:
+    def group_of(self, by: str) -> tuple[str | None, ...]:
         """Return the group of each row of the data, by its index; None for a row without one.
 
         Args:
-            by: A column that was named with ``group_fields`` when the rows were judged, or a mapping from row (its id
-                where rows have ids, else its index) to group.
+            by: A column that was named with ``group_fields`` when the rows were judged.
 
         Raises:
-            InvalidInputError: If there is no such column, or the groups are not those of these rows.
+            InvalidInputError: If there is no such column.
         """
         kept: Mapping[str, Any] = self.parameters.get("groups", {})
-        if not isinstance(by, Mapping):
-            if not isinstance(by, str) or by not in kept:
-                raise InvalidInputError(
-                    f"the result keeps no column {by!r}. {f'{did_you_mean(str(by), list(kept))} ' if kept else ''}"
-                    f"Judge with group_fields={by!r}, or give a group for each row: by={{id: group}}"
-                )
-            return tuple(kept[str(by)])
-        rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
-        named = {name_of(row): name_of(group) or None for row, group in by.items()}
-        if not named.keys() & set(rows.values()):
-            raise InvalidInputError(
-                f"by names the rows {list(named)[:3]!r}, and the result holds none of them; its rows are named "
-                f"{list(rows.values())[:3]!r}"
-            )
-        return tuple(named.get(rows.get(index, "")) for index in range(max(rows) + 1))
+        if by not in list(kept):
+            known = f"{did_you_mean(str(by), list(kept))} " if kept else ""
+            raise InvalidInputError(f"the result keeps no column {by!r}. {known}Judge with group_fields={str(by)!r}")
+        return tuple(kept[by])
 
     @cached_property
     def fingerprint(self) -> Fingerprint:

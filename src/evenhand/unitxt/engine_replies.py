@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from enum import Enum
 from os import PathLike, fsdecode
-from pathlib import PurePath
 from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
 
 from evenhand.engines.hosted import broken_connection
 from evenhand.engines.replies import (
@@ -36,7 +35,7 @@ _ADDRESSES: Final = frozenset(
 
 
 def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], list[str]]:
-    """Return the fields that replies depend on, as plain JSON, and the names of those that hold objects.
+    """Return the fields that replies depend on, as plain JSON, and the types of the objects in them.
 
     Left out are secrets: fields named like one, and values that look like one. The address among an engine's
     credentials stays, because its replies depend on it. An object is given by its type: engines that differ in
@@ -46,35 +45,32 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
     ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
     """
     opaque: list[str] = []
-    plain: Any = _plain("", fields, opaque, guarded=False)
-    return plain, list(dict.fromkeys(opaque))
+
+    def type_of(value: object) -> str:
+        opaque.append(type(value).__name__)
+        return opaque[-1]
+
+    plain = to_jsonable_python(fields, fallback=type_of, inf_nan_mode="strings", bytes_mode="base64")
+    public: Any = _public("", plain, guarded=False)
+    return public, list(dict.fromkeys(opaque))
 
 
-def _plain(name: str, value: object, opaque: list[str], *, guarded: bool) -> object:
-    """Return a field as plain JSON. In credentials and headers, a text that looks random is hidden as a key."""
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, Mapping):
-        opaque += [type(key).__name__ for key in value if not isinstance(key, str | int | float | None)]
-        named = {str(key): each for key, each in value.items()}
+def _public(name: str, value: object, *, guarded: bool) -> object:
+    """Return a field without secrets. In credentials and headers, a text that looks random is hidden as a key."""
+    if isinstance(value, dict):
+        guarded = guarded or _holds_secrets(name)
         read = {
-            key: _plain(key, each, opaque, guarded=guarded or _holds_secrets(name))
-            for key, each in named.items()
+            key: _public(key, each, guarded=guarded)
+            for key, each in value.items()
             if key.casefold() not in _NOT_IN_REPLIES and not _is_hidden(key, each)
         }
-        return {key: each for key, each in read.items() if each != REDACTED and (each != {} or not named[key])}
-    if isinstance(value, list | tuple | AbstractSet):
-        listed = sorted(value, key=str) if isinstance(value, AbstractSet) else value
-        return [_plain(name, item, opaque, guarded=guarded) for item in listed]
-    if isinstance(value, str | PurePath):
+        return {key: each for key, each in read.items() if each != REDACTED and (each != {} or not value[key])}
+    if isinstance(value, list):
+        return [_public(name, item, guarded=guarded) for item in value]
+    if isinstance(value, str):
         address = any(word in name.casefold() for word in _ADDRESSES)
-        return REDACTED if guarded and not address and looks_random(str(value)) else redact(str(value))
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    opaque.append(name)
-    return type(value).__name__
+        return REDACTED if guarded and not address and looks_random(value) else redact(value)
+    return value
 
 
 def secret_values(fields: object) -> Iterator[str]:

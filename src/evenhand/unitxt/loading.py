@@ -8,7 +8,6 @@ only for ids that are not evenhand's own, for overrides in brackets behind an id
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -38,9 +37,6 @@ from evenhand.question import comparison_criterion
 if TYPE_CHECKING:
     from evenhand.unitxt.bases import Criteria
 
-FURTHER_CATALOGS: Final = ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES")
-"""The settings of unitxt that name further catalogs, which may hold ids of the form ``….evenhand.…`` too."""
-
 Kind = Literal["criterion", "rubric", "checklist"]
 EXAMPLES: Final[Mapping[Kind, str]] = {
     "criterion": "criteria.evenhand.direct.relevance",
@@ -49,16 +45,9 @@ EXAMPLES: Final[Mapping[Kind, str]] = {
 }
 VALUES: Final[Mapping[Kind, type[FrozenModel]]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
 
-_SHOWN_CHARACTERS: Final = 200
 _CATALOG_ID: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 _OF_A_CRITERION: Final = frozenset({"__type__", "name", *CRITERION_FIELDS})
 """A mapping that is a criterion has one of these fields."""
-_OF_ROWS: Final[Mapping[Kind, str]] = {
-    "criterion": "a mapping with name, description and options, a yes/no question",
-    "rubric": "a list or mapping of criteria, in the form of another tool too",
-    "checklist": "a list of questions, a list or mapping of items",
-}
-"""The accepted content of a row."""
 
 
 class UndefinedScoreWarning(EvenhandWarning):
@@ -86,7 +75,7 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
     name, bracket, rest = identifier.partition("[")
     overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
-    if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
+    if path is None and ".evenhand." not in name:
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
 
         register_catalog()
@@ -198,7 +187,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     if inline or (_CATALOG_ID.fullmatch(text) and not names_a_file(text)):
         return _resolve_text(text, kind)
     raise ArtifactError(
-        f"{shown(given)} is no {kind} of a row; accepted: {_OF_ROWS[kind]}, or the id of a {kind} such as "
+        f"{shown(given)} is no {kind} of a row; give the content of a file with a {kind}, or an id such as "
         f"{EXAMPLES[kind]!r}, with nothing in brackets behind it; no file is read because a row of data names it"
     )
 
@@ -210,12 +199,7 @@ def is_artifact(value: object) -> bool:
 
 def shown(reference: object) -> str:
     """Return a reference as messages show it."""
-    given = reference.reference if isinstance(reference, Referent) else reference
-    try:
-        text = " ".join(repr(given).split())
-    except Exception:  # noqa: BLE001 - a type of a program may raise anything when it is asked for its text
-        text = briefly(given)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+    return briefly(reference.reference if isinstance(reference, Referent) else reference)
 
 
 def load(reference: object) -> Criterion | Rubric | Checklist:
