@@ -931,7 +931,7 @@ class GradeScore(ChoiceMetric):
 
 SCALES = ("binary", "ordinal", "nominal")
 _OF_SCORES = frozenset(
-    {"score", "num_unscored", "num_lone", "num_na", "num_clusters", "unscored_counts"}
+    {"score", "num_unscored", "num_na", "num_clusters", "unscored_counts"}
     | {"score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
