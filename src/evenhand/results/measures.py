@@ -619,6 +619,7 @@ class Spending:
         cost_reserved: The part of ``max_cost``, in US dollars, that the lost requests may have cost, and the unreported
             replies beyond their cost; None without.
         cached_tokens: Prompt tokens of newly bought replies that the servers' own caches held, if reported.
+        unused_from_journal: Replies that the journal held and that made no vote.
     """
 
     bought: int
@@ -633,6 +634,7 @@ class Spending:
     cost_left: float | None = measure("money")
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
+    unused_from_journal: int = 0
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
@@ -662,6 +664,7 @@ class Spending:
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
             cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
+            unused_from_journal=columns.used(sent & columns.replied & ~columns.selected).cached,
         )
 
     def __str__(self) -> str:
@@ -669,6 +672,9 @@ class Spending:
         for_cost = "" if self.cost is None else f" for {least}{format_cost(self.cost)}"
         bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
         parts = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        if self.unused_from_journal:
+            unused = format_count(self.unused_from_journal)
+            parts.append(f"{unused} from the journal made no vote; to ask again, name a new journal (journal=…).")
         if self.cached_tokens:
             parts.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
         if self.wasted:
