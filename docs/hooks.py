@@ -209,23 +209,26 @@ def _escaped(text):
 def options():
     """Every option of a run, as it is declared."""
     from evenhand import options as declared
+    from evenhand.engines import base, batches, free_engines, hosted, remote
     from evenhand.options import Options
 
     lines = [
         "# Options of a run",
         "",
         "Keyword arguments of the functions, fields of the metrics, options of the shell (`--max-cost`) and keys of run "
-        "files are the same, and are declared once.",
+        "files are the same, and are declared once. The fields of engines follow.",
     ]
-    for name, model in vars(declared).items():
-        if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == declared.__name__):
-            continue
+    kinds = [each for module in (declared, base, remote, batches, hosted, free_engines) for each in vars(module).values()]
+    for model in dict.fromkeys(each for each in kinds if isinstance(each, type) and Options in each.__mro__[1:]):
         own = {
             field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})
         }
-        if own:
+        bases = [f"[{each.__name__}](#{each.__name__.lower()})" for each in model.__bases__ if Options in each.__mro__[1:]]
+        if own or bases:
             summary = (model.__doc__ or "").strip().splitlines()[0]
-            lines += ["", f"## {name}", "", _prose(summary), "", "| option | default | what it does |", "|---|---|---|"]
+            lines += ["", f"## {model.__name__}", "", _prose(summary), "", f"With {', '.join(bases)}." if bases else ""]
+        if own:
+            lines += ["", "| option | default | what it does |", "|---|---|---|"]
             lines += [
                 f"| `{field}` | `{_cell(repr(info.default))}` | {_cell(_prose(info.description or ''))} |"
                 for field, info in own.items()
@@ -262,7 +265,7 @@ def _entry_page(identifier, folder, entry):
         lines += [f"> {_prose(entry['description'])}", ""]
     if context := entry.get("context_fields"):
         shown = ", ".join(f"`{name}`" for name in ([context] if isinstance(context, str) else context))
-        lines += [f"The judge is shown beside the response: {shown}.", ""]
+        lines += [f"The judge is shown with the response: {shown}.", ""]
     if entry.get("options"):
         lines += _options(entry["options"], entry.get("option_map") or {}, entry.get("na_options") or [])
     for section in [entry, *(entry.get("sections") or [])]:

@@ -59,7 +59,8 @@ def test_the_reference_holds_every_public_name_verb_and_option(site):
     missing = [name for name in evenhand.__all__ if f'id="evenhand.{name}"' not in python]
     assert missing == []
     assert all(f"evenhand {verb}" in read("command-line") for verb in command_line() if not verb.startswith("-"))
-    assert all(f"<code>{name}</code>" in read("options") for name in RunOptions.model_fields)
+    fields = {*RunOptions.model_fields, *evenhand.LiteLLMEngine.model_fields}
+    assert all(f"<code>{name}</code>" in read("options") for name in fields)
     assert not re.findall(r":(?:math|class|func|meth):", python)
     measures = html.unescape((site / "measures" / "index.html").read_text(encoding="utf-8"))
     assert all(f"<code>{name}</code>" in measures for name in ("score_if_unscored_0", "parse_rate", "num_lone", "rank"))

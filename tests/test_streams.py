@@ -137,10 +137,10 @@ def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
     how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 8}
     message = r"^row 5 of the data set '.*b.jsonl' has no field 'response', .*What was judged before is in .*/to'"
     with pytest.raises(InvalidInputError, match=message):
-        evenhand.judge([one, two], CRITERION, noisy(), **how)
+        evenhand.judge(tmp_path / "*.jsonl", CRITERION, noisy(), **how)
     assert len(parts_of(tmp_path / "to")) >= 3
     two.write_text("".join(json.dumps(row) + "\n" for row in rows()[20:]))
-    mended = evenhand.judge([one, two], CRITERION, noisy(), **how)
+    mended = evenhand.judge(tmp_path / "*.jsonl", CRITERION, noisy(), **how)
     assert told(mended)[1] == told(evenhand.judge(rows(), CRITERION, noisy(), **HOW))[1]
 
 

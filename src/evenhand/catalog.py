@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,10 +83,9 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
     kind = kind or KINDS.get(identifier.partition(".")[0])
     folders = [folder for folder in KINDS if kind == KINDS[folder]] or ["criteria", "rubrics", "checklists"]
     known = [entry for entry in catalog_entries() if entry.partition(".")[0] in folders]
-    last_words = {entry.rpartition(".")[2]: entry for entry in reversed(known)}
-    meant = get_close_matches(identifier, last_words, n=1)  # where only the last word of an id is given
-    nearest = did_you_mean(last_words[meant[0]] if meant else identifier, known)
-    return ArtifactError(f"no local catalog holds the {kind or 'entry'} {identifier!r}. {nearest}")
+    last_word = identifier.rpartition(".")[2]
+    meant = next((entry for entry in known if entry.rpartition(".")[2] == last_word), identifier)
+    return ArtifactError(f"no local catalog holds the {kind or 'entry'} {identifier!r}. {did_you_mean(meant, known)}")
 
 
 _CONSTANTS = {"None": None, "True": True, "true": True, "False": False, "false": False}

@@ -82,10 +82,9 @@ class Presentation:
 
         Options with numbers in their labels have letters, but for those that name the places of several responses.
         """
-        labels = tuple([option.label for option in self.options])
         if not self.coded:
-            return labels
-        numbered = any(character.isdigit() for label in labels for character in label)
+            return self.labels
+        numbered = any(character.isdigit() for label in self.labels for character in label)
         return option_codes(len(self.options), letters=numbered and len(self.responses) == 1)
 
 

@@ -16,7 +16,6 @@ from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_op
 from evenhand.data.fields import (
     LabelReader,
     cell_error,
-    cell_name,
     check_label_columns,
     check_names,
     field_of,
@@ -24,11 +23,10 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    text_of,
     warn_of_left_out_context,
 )
 from evenhand.data.plain import context_mapping
-from evenhand.data.responses import Layout, Prompt, read_responses
+from evenhand.data.responses import Layout, Prompt, read_responses, responses_in
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -84,7 +82,8 @@ class ResponseRows:
     Attributes:
         rows: The data; of data with one row per response the first row of each prompt.
         systems: The columns with responses, or the names of the systems.
-        prompts: The responses to each row, where these are not in columns of the rows.
+        prompts: The responses to each row.
+        ids: The id of each row; empty if it has none.
         context_fields: Name shown -> column; None for those of what is judged.
         reference_field: The column with a known good answer.
         guidelines: Instructions for the judge.
@@ -95,7 +94,8 @@ class ResponseRows:
 
     rows: Sequence[Row]
     systems: tuple[str, ...]
-    prompts: Sequence[Prompt] | None
+    prompts: Sequence[Prompt]
+    ids: Sequence[str]
     context_fields: Mapping[str, str] | None
     reference_field: str | None
     guidelines: str
@@ -125,31 +125,24 @@ class ResponseRows:
             InvalidInputError: If a row has no id, or one that another has.
         """
         named: Any = getattr(options, "response_fields", ())
-        systems = tuple(prompts[0].responses if prompts else [named] if isinstance(named, str) else named)
-        apart = {*systems, *(column.replace("{system}", system) for column in apart for system in systems)}
-        kept = row_ids(rows, options.id_field) if prompts is None or prompts[0].id is None else {}
+        kept = {} if prompts and prompts[0].id is not None else row_ids(rows, options.id_field)
         what = "row" if prompts is None else "prompt"
+        if prompts is None:
+            columns = {column: column for column in ([named] if isinstance(named, str) else named)}
+            prompts = [Prompt(None, row, responses_in(row, number, columns)) for number, row in enumerate(rows)]
+        systems = tuple(prompts[0].responses)
+        apart = {*systems, *(column.replace("{system}", system) for column in apart for system in systems)}
         return cls(
             rows,
             systems,
             prompts,
+            kept.get("ids") or [each.id or "" for each in prompts],
             context_mapping(options.context_fields),
             reference_column(options.reference_field, rows[0], apart),
             getattr(options, "guidelines", ""),
             read_clusters(rows, options.cluster_field, apart=apart, what=what),
             {**kept, **row_groups(rows, options.group_fields)},
         )
-
-    def text(self, instance: int, system: str) -> str | None:
-        """Return a response; None if there is none.
-
-        Raises:
-            InvalidInputError: If the row has no such column.
-        """
-        if self.prompts is not None:
-            return self.prompts[instance].responses[system]
-        response = field_of(self.rows[instance], system, instance, "response_fields")
-        return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
     def subject(
         self, instance: int, systems: str | Iterable[str], judged: Criterion | Checklist, **known: Any
@@ -159,9 +152,9 @@ class ResponseRows:
         Raises:
             InvalidInputError: If the row lacks a column.
         """
-        texts = {system: self.text(instance, system) for system in ([systems] if isinstance(systems, str) else systems)}
-        marked = () if self.prompts is None else self.prompts[instance].data_classifications
-        known |= {"row_id": self.row_id(instance), "cluster": self.clusters[instance]}
+        prompt = self.prompts[instance]
+        texts = {system: prompt.responses[system] for system in ([systems] if isinstance(systems, str) else systems)}
+        known |= {"row_id": self.ids[instance], "cluster": self.clusters[instance]}
         if all(text is None for text in texts.values()):
             return Subject(instance, texts, judged=judged, **known)
         return subject_of_row(
@@ -172,15 +165,9 @@ class ResponseRows:
             context_fields=self.context_fields,
             reference_field=self.reference_field,
             guidelines=self.guidelines,
-            data_classifications=marked or None,
+            data_classifications=prompt.data_classifications or None,
             **known,
         )
-
-    def row_id(self, instance: int) -> str:
-        """Return the id of a row; empty if it has none."""
-        if self.prompts is not None and (known := self.prompts[instance].id) is not None:
-            return known
-        return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def parameters(self) -> dict[str, Any]:
         """Return what a result repeats of them."""
@@ -338,11 +325,11 @@ def _subject_of_rubric(
 ) -> Subject:
     """Return a response as each criterion of a rubric sees it."""
     parts = {criterion.name: data.subject(row, system, criterion) for criterion in rubric.criteria}
-    text = data.text(row, system)
+    text = data.prompts[row].responses[system]
     return Subject(
         row,
         {system: text},
-        row_id=data.row_id(row),
+        row_id=data.ids[row],
         judged=rubric,
         cluster=data.clusters[row],
         facts={} if penalty is None or text is None else {"length_penalty": penalty.of(text)},

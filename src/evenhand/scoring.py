@@ -331,12 +331,7 @@ def differences_tables(
     what = "the scores" if several else differences[0].score
     tests, family = name_of_tests(each.test for each in differences), format_count(len(differences), "comparison")
     title = f"Paired differences of {what} on the same rows ({tests}, p corrected by Holm over {family})"
-    notes, alike = [], sum(each.p_value is None or each.p_value > 1 - level for each in differences)
-    if alike:
-        notes.append(
-            f"{format_count(alike)} of {format_count(len(differences))} pairs are not distinguishable at the "
-            f"{format_level(level)} level."
-        )
+    notes = []
     if any(each.n_set_aside for each in differences):
         notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")
     if more := len(differences) - len(shown):

@@ -81,20 +81,13 @@ def test_a_shuffle_favours_no_order():
 SYSTEMS = ("a", "b", "c", "d")
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("al", "Did you mean 'all'"),
-        ("", "Accepted: 'all', 'baseline', 'sample', 'swiss'"),
-        *((text, "'sample:<pairs per instance>'") for text in ("all:3", "baseline", "baseline:", "sample", "sample:0")),
-        *((text, "'swiss:<rounds>'") for text in ("sample:-1", "sample:1.5", "swiss:two", "sample:²")),
-        (3, "Accepted: 'all'"),
-    ],
-)
-def test_a_wrong_design_says_what_is_accepted(text, hint):
-    with pytest.raises(InvalidInputError) as caught:
+WRONG = ("al", "", "all:3", "baseline", "baseline:", "sample", "sample:0", "sample:-1", "sample:1.5", "swiss:two", 3)
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_design_says_what_is_accepted(text):
+    with pytest.raises(InvalidInputError, match="accepted: 'all', 'baseline:<system>', 'sample:") as caught:
         parse_design(text)
-    assert hint in str(caught.value)
     assert repr(text) in str(caught.value)
 
 

@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 
 from evenhand.catalog import catalog_entries
 from evenhand.cli.output import complain, say
+from evenhand.data.plain import read_document
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 
@@ -68,7 +69,6 @@ def _entry(identifier: str) -> Path:
 
 def _fault(path: Path) -> str | None:
     """Return the fault of an entry, or of a criterion, rubric or checklist that a user wrote; None for no fault."""
-    from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
     from evenhand.unitxt.bases import Artifact, own_words  # noqa: PLC0415 - seconds of import
     from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
 

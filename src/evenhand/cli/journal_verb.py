@@ -11,6 +11,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from evenhand.cli.output import complain, say
+from evenhand.engines import journal as tools
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_out, expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
@@ -23,9 +24,7 @@ journal = App(
 
 
 def _place(given: Path | None) -> Path:
-    from evenhand.engines.journal import default_journal_path  # noqa: PLC0415 - a second of import
-
-    return default_journal_path() if given is None else expanded(given)
+    return tools.default_journal_path() if given is None else expanded(given)
 
 
 @journal.command(name="check")
@@ -35,14 +34,12 @@ def check_journal(*, path: Journal = None) -> int:
     Args:
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal import check, recovery  # noqa: PLC0415 - a second of import
-
     place = _place(path)
-    faults = check(place)
+    faults = tools.check(place)
     for fault in faults:
         complain(f"{place}: {fault}")
     if faults:
-        complain(recovery(place))
+        complain(tools.recovery(place))
         return EXIT_UNSOUND
     say(f"{place} is sound")
     return 0
@@ -56,9 +53,7 @@ def prune_journal(*, older_than: timedelta, path: Journal = None) -> int:
         older_than: Remove replies above this age, such as 12h, 30d or 8w.
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal import prune  # noqa: PLC0415 - a second of import
-
-    removed, left = prune(_place(path), older_than.total_seconds())
+    removed, left = tools.prune(_place(path), older_than.total_seconds())
     say(f"{format_count(removed, 'reply')} removed, {format_count(left, 'reply')} left")
     return 0
 
@@ -71,16 +66,14 @@ def export_journal(*, path: Journal = None, out: Path | None = None) -> int:
         path: The journal; by default that of runs.
         out: The file; printed without it.
     """
-    from evenhand.engines.journal import export_lines  # noqa: PLC0415 - seconds of import
-
     place = _place(path)
     out = check_out(out, [str(place)])
     if out is None:
-        for line in export_lines(place):
+        for line in tools.export_lines(place):
             sys.stdout.write(line)
         return 0
     with written_whole(out) as temporary, temporary.open("w", encoding="utf-8") as lines:
-        lines.writelines(export_lines(place))
+        lines.writelines(tools.export_lines(place))
     say(f"{place} exported to {out}")
     return 0
 
@@ -93,12 +86,10 @@ def import_journal(file: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         file: The JSON lines that export wrote.
     """
-    from evenhand.engines.journal import import_lines  # noqa: PLC0415 - a second of import
-
     place = _place(path)
     try:
         with io.TextIOWrapper(open_file(expanded(file)), encoding="utf-8", errors="replace") as lines:
-            new, faults = import_lines(place, lines)
+            new, faults = tools.import_lines(place, lines)
     except OSError as error:
         raise InvalidInputError(f"{file!r} cannot be read ({error.strerror})") from error
     say(f"{format_count(new, 'new reply')} in {place}")
@@ -114,10 +105,8 @@ def describe_journal(*, path: Journal = None) -> int:
     Args:
         path: The journal; by default that of runs.
     """
-    from evenhand.engines.journal import stats  # noqa: PLC0415 - a second of import
-
     place = _place(path)
-    engines = stats(place)
+    engines = tools.stats(place)
     say(
         f"{place}: {format_count(sum(each.replies for each in engines), 'reply')}, {format_bytes(place.stat().st_size)}"
     )
@@ -141,12 +130,10 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         path: The journal; by default that of runs.
         name: The name of the batch.
     """
-    from evenhand.engines.journal import Journal as OpenJournal  # noqa: PLC0415 - a second of import
-
     place = _place(path)
     if not place.is_file():
         raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
-    with OpenJournal(place) as opened:
+    with tools.Journal(place) as opened:
         batches = {each.name: each for each in opened.batches()}
         if name not in batches:
             raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from evenhand.errors import InvalidInputError
+from evenhand.judging.progress import tell
 from evenhand.run_files import Checks
 from evenhand.visible import visible
 
@@ -45,8 +46,6 @@ class _ToScreen(logging.Handler):
     """Write log lines to the standard error stream, above the progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        from evenhand.judging.progress import tell  # noqa: PLC0415 - only where something is logged
-
         try:
             tell(self.format(record))
         except Exception:  # noqa: BLE001 - as logging has it

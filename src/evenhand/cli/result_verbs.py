@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
-from evenhand.data.plain import briefly
+from evenhand.data.plain import as_json, as_plain, briefly
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
@@ -161,8 +161,6 @@ def export(
             of one column are alternatives, several columns must all hold.
         out: The file; forms but that of a saved result are printed without it.
     """
-    from evenhand.data.plain import as_json, as_plain  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     results = _filtered(opened(file), where)
     if form is None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
+from evenhand import demo as data
 from evenhand.cli.flags import Flags, flags_of
 from evenhand.cli.output import EXIT_CHECK_FAILED, OutputError, complain, end, is_quiet, say
 from evenhand.errors import InvalidInputError
@@ -94,8 +95,7 @@ class DemoOptions(Limits):
 
 def demo(*, options: Flags[DemoOptions] = None) -> int:
     """Judge the data that ships with evenhand, offline unless an engine is given."""
-    from evenhand import demo as data  # noqa: PLC0415 - seconds of import
-    from evenhand import run_jobs  # noqa: PLC0415 - as above
+    from evenhand import run_jobs  # noqa: PLC0415 - seconds of import
     from evenhand.functions import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     asked = options or DemoOptions()

@@ -43,7 +43,7 @@ A checklist is a list of questions, or a mapping that holds them under ``items``
       - question: Was every owner present?
         weight: 50
         category: tasks
-        prerequisites: [1]                          # numbers count from 1; names are texts
+        prerequisites: [1]                          # the names of items
         na: true
 
 An item without a name is called by its number.
@@ -398,16 +398,11 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
     """
     given = _fields_of(plain(data, what), what, CHECKLIST_FIELDS, listed="items")
     parts = _parts(given.get("items"), "items", what)
-    written = [(where, _fields_of(part, where, ChecklistItem.model_fields, text="question")) for where, part in parts]
-    named = {number: fields.get("name", str(number)) for number, (_, fields) in enumerate(written, start=1)}
     items = []
-    for where, fields in written:
-        needed = fields.get("prerequisites", [])
-        if isinstance(needed, list):
-            fields["prerequisites"] = [
-                each.strip() if isinstance(each, str) else named.get(each, str(each)) if type(each) is int else each
-                for each in needed
-            ]
+    for where, part in parts:
+        fields = _fields_of(part, where, ChecklistItem.model_fields, text="question")
+        if isinstance(needed := fields.get("prerequisites"), list):
+            fields["prerequisites"] = [str(each) if type(each) is int else each for each in needed]
         items.append(_validate(ChecklistItem, fields, where))
     return _validate(Checklist, {"name": name, **given, "items": items}, what)
 

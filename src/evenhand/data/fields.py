@@ -523,8 +523,6 @@ def check_label_columns(columns: object, names: Sequence[str], setting: str) -> 
 
 
 _TRUTH = {"true": True, "false": False}
-_TRUTH_LABELS = {True: ("true", "yes"), False: ("false", "no")}
-_WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
 _DIGITS = 9
 """The decimals in which numbers of cells and values of options are compared."""
 
@@ -602,7 +600,7 @@ def is_text_for_nothing(vote: object) -> bool:
     >>> [is_text_for_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
     [True, True, True, False, False]
     """
-    return isinstance(vote, str) and fold_label(vote) in _WRITTEN_NOTHING
+    return isinstance(vote, str) and fold_label(vote) in {"none", "nan", "null"}
 
 
 @dataclass(frozen=True)
@@ -722,7 +720,9 @@ class LabelReader:
 
     def _option_of_truth(self, truth: bool, said: str) -> int | None:
         options = self.criterion.options
-        named = next((self.places[word] for word in _TRUTH_LABELS[truth] if word in self.places), None)
+        named = next(
+            (self.places[word] for word in (("true", "yes") if truth else ("false", "no")) if word in self.places), None
+        )
         if self.criterion.scale != "binary" or not self.criterion.has_values:
             return named
         scored = [place for place, option in enumerate(options) if not option.na]
@@ -762,33 +762,6 @@ YES_OR_NO = Criterion(
 
 NO_VERDICT = Verdict(unscored_reason="not_asked")
 """The verdict on an instance for which no vote and no abstention is recorded."""
-
-
-def votes_by_judge(recorded: object, where: str, *, prefix: str = "judge") -> dict[str, object]:
-    """Return the votes of one instance by judge; in a list, the judges are ``judge_0``, ``judge_1``, ….
-
-    A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
-    post-processor makes such texts of predictions.
-
-    Args:
-        recorded: A list or a mapping.
-        where: Which instance it is, for the message.
-        prefix: Of the names of judges in a list.
-
-    Raises:
-        InvalidInputError: If it is something else.
-
-    >>> votes_by_judge(["yes", None], "instance 0")
-    {'judge_0': 'yes', 'judge_1': None}
-    """
-    given = parse_cell(recorded, where)
-    if isinstance(given, Mapping):
-        return {str(judge): vote for judge, vote in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return {f"{prefix}_{place}": vote for place, vote in enumerate(given)}
-    raise InvalidInputError(
-        f"{where}: the recorded votes are {recorded!r}; give a list with one vote per judge, or a mapping judge -> vote"
-    )
 
 
 def weights_by_judge(
@@ -870,13 +843,23 @@ def columns_of(
 def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
     """Return a column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
 
+    A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
+    post-processor makes such texts of predictions.
+
     Raises:
         InvalidInputError: If a cell is something else, and not empty either.
     """
-    rows = [
-        {} if cell is NOT_ASKED or is_abstention(cell) else votes_by_judge(cell, f"instance {row}", prefix=column.name)
-        for row, cell in enumerate(column.cells)
-    ]
+    rows: list[dict[str, object]] = []
+    for row, cell in enumerate(column.cells):
+        given = {} if cell is NOT_ASKED or is_abstention(cell) else parse_cell(cell, f"instance {row}")
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+            given = {f"{column.name}_{place}": vote for place, vote in enumerate(given)}
+        if not isinstance(given, Mapping):
+            raise InvalidInputError(
+                f"instance {row}: the recorded votes are {given!r}; give a list with one vote per judge, or a mapping "
+                "judge -> vote"
+            )
+        rows.append({str(judge): vote for judge, vote in given.items()})
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
     return tuple(VoteColumn(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
 

@@ -315,26 +315,10 @@ def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
         is_rated = "m1_score" in record  # each response was graded alone, once: the replies compare nothing
         for game, swapped in (("g1", False), ("g2", True))[: 1 if is_rated else 2]:
             vote = _vote(record.get(f"{game}_winner"), f"{game}_winner", f"line {number + 1} of {what}")
-            reply = None if is_rated else _reply(record, f"{game}_judgment")
+            reply = None if is_rated else record.get(f"{game}_judgment")
+            reply = None if reply == FAILED else reply
             found.append({**shared, "swapped": swapped, **_comparison(vote, first, second), "reply": reply})
     return found
-
-
-def mt_bench_single_rows(records: Sequence[Row], _: str) -> list[Row]:
-    """Return a row per grade of MT-Bench's ``gen_judgment.py`` (``*_single.jsonl``).
-
-    A row has ``id`` (the question's), ``turn``, ``system``, ``judge``, ``prompt`` (the name of the judge's prompt),
-    ``score`` (1 to 10; None if MT-Bench read none, which it writes as -1) and ``reply``, the judge's text.
-    """
-    return [
-        {
-            **_mt_bench_columns(record),
-            "system": record.get("model"),
-            "score": None if record.get("score") == -1 else record.get("score"),
-            "reply": _reply(record, "judgment"),
-        }
-        for record in records
-    ]
 
 
 def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
@@ -352,10 +336,6 @@ def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
         vote = _vote(record.get("winner"), "winner", f"row {number} of {what}")
         found.append({**columns, **_comparison(vote, str(record["model_a"]), str(record["model_b"]))})
     return found
-
-
-def _reply(record: Row, column: str) -> Any:  # noqa: ANN401 - JSON
-    return None if record.get(column) == FAILED else record.get(column)
 
 
 def _mt_bench_columns(record: Row) -> dict[str, Any]:
@@ -384,7 +364,6 @@ LOGS: Sequence[tuple[str, set[str], Callable[[Sequence[Row], str], list[Row]]]] 
     ("samples of lm-eval (samples_*.jsonl)", {"doc", "resps", "filtered_resps"}, lm_eval_rows),
     ("annotations of AlpacaEval", {"instruction", "output_1", "output_2", "preference"}, alpaca_eval_rows),
     ("comparisons of MT-Bench (*_pair.jsonl)", {"model_1", "model_2", "g1_winner", "g2_winner"}, mt_bench_pair_rows),
-    ("grades of MT-Bench (*_single.jsonl)", {"question_id", "model", "judgment", "score"}, mt_bench_single_rows),
     ("preferences of MT-Bench's people or of Chatbot Arena", {"model_a", "model_b", "winner"}, arena_rows),
 )
 """The content of a file, the columns by which it is recognised, and its reader."""

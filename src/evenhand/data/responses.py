@@ -199,6 +199,19 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
     }
 
 
+def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
+    """Return system -> response, from the columns of a row.
+
+    Raises:
+        InvalidInputError: If the row has no such column.
+    """
+    held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
+    return {
+        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
+        for system, value in held.items()
+    }
+
+
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
     """Return the systems that every instance names, in the order of the first one.
 
@@ -285,7 +298,7 @@ class JudgedTexts:
                 "the result does not say where the responses are: name their column, response_fields=… (in the shell "
                 "--response-fields)"
             )
-        return cls(header, own, {row: _texts(each, row, columns) for row, each in own.items()}, shown)
+        return cls(header, own, {row: responses_in(each, row, columns) for row, each in own.items()}, shown)
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
@@ -344,14 +357,6 @@ class JudgedTexts:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
-
-
-def _texts(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
-    held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
-    return {
-        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
-        for system, value in held.items()
-    }
 
 
 def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str] | int) -> dict[int, int]:

@@ -23,11 +23,11 @@ import json
 import os
 import zlib
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow
 import pyarrow.compute as pc
@@ -495,7 +495,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
             one), a pandas or polars ``DataFrame``, an Arrow table or reader of record batches (or what else exports
             itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file that
-            :func:`read_rows` reads, of a folder of such files, a pattern, or several paths: files follow one another.
+            :func:`read_rows` reads, of a folder of such files, or a pattern: files follow one another.
             Columns of the type ``ClassLabel`` are read as the names of their classes.
         split: The split of a ``DatasetDict``.
         rows: In a batch; the last one may have fewer.
@@ -524,30 +524,24 @@ def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN4
     >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(())), rows_known("rows.jsonl")
     (2, None, None)
     """
-    if isinstance(data, str | Path) or _are_paths(data):
-        return None
     if isinstance(data, Mapping):  # splits
-        data = data.get(split) if split is not None or len(data) != 1 else next(iter(data.values()))
-    counted = getattr(data, "num_rows", None)
-    if isinstance(counted, int):
-        return counted
-    return len(data) if hasattr(data, "__len__") else None
+        data = data.get(split, next(iter(data.values()), None))
+    counted = getattr(data, "num_rows", data)
+    if isinstance(counted, Sized) and not isinstance(counted, str):
+        return len(counted)
+    return counted if isinstance(counted, int) else None
 
 
 def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
     """Yield the files, or the one data set, with the names that messages give them."""
-    if not isinstance(data, str | Path) and not _are_paths(data):
+    if not isinstance(data, str | Path):
         yield "the data set", _rows_of_object(data, split)
         return
-    for path in [path for given in ([data] if isinstance(data, str | Path) else data) for path in files_named(given)]:
+    for path in files_named(data):
         if not path.is_dir() and split is not None:
             raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
         rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else rows_of_file(path, held=held)
         yield f"the data set {str(path)!r}", rows
-
-
-def _are_paths(data: object) -> TypeGuard[Sequence[str | Path]]:
-    return isinstance(data, list | tuple) and bool(data) and all(isinstance(each, str | Path) for each in data)
 
 
 def _saved_set(path: Path) -> object:
@@ -664,9 +658,8 @@ def read_log(source: object) -> list[Row]:
     - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.inspect_rows`
     - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.lm_eval_rows`
     - AlpacaEval, ``annotations.json``: :func:`~evenhand.data.formats.alpaca_eval_rows`
-    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.mt_bench_pair_rows`; ``*_single.jsonl``:
-      :func:`~evenhand.data.formats.mt_bench_single_rows`; votes of people, and those of Chatbot Arena:
-      :func:`~evenhand.data.formats.arena_rows`
+    - MT-Bench, ``*_pair.jsonl``: :func:`~evenhand.data.formats.mt_bench_pair_rows`; votes of people, and those of
+      Chatbot Arena: :func:`~evenhand.data.formats.arena_rows`
 
     Args:
         source: The path of the file (``.gz`` too), or its rows as a data set, a data frame or a list.

@@ -13,7 +13,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
@@ -40,6 +40,8 @@ from evenhand.votes import Completion, TokenLogprob
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
+_ANSWER = "\ue000"
+"""The mark of an answer in the text of a reply."""
 
 
 class SpokenAnswer(NamedTuple):
@@ -56,10 +58,6 @@ class SpokenAnswer(NamedTuple):
     text: str
     reasons: str
     shares: tuple[tuple[str, float], ...] = ()
-
-    def with_form(self, form: Callable[[str], str]) -> SpokenAnswer:
-        """Return the answer in the form that it has in a reply."""
-        return self._replace(text=form(self.text), shares=tuple((form(text), share) for text, share in self.shares))
 
 
 def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
@@ -81,54 +79,46 @@ def asked_in(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
 
 def phrase(request: Request, answers: Sequence[SpokenAnswer], *, model: str) -> Completion:
     """Return the reply that gives these answers, in the form that the request's stage expects."""
-    pieces = _reply_pieces(request, answers, model)
-    text = "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
-    known = request.logprobs and any(isinstance(piece, SpokenAnswer) and piece.shares for piece in pieces)
-    logprobs = tuple(_token_logprobs(pieces, request.logprobs)) if known else None
+    between = _form_of_reply(request, answers, model).split(_ANSWER)
+    pieces: list[tuple[str, Mapping[str, float]]] = [(between[0], {})]
+    in_json = between[0].startswith("{")
+    for answer, after in zip(answers, between[1:], strict=False):
+        texts = (answer.text, *dict(answer.shares))
+        said = {text: encode_basestring(text)[1:-1] if in_json else text for text in texts}
+        pieces += [(said[answer.text], {said[text]: share for text, share in answer.shares}), (after, {})]
+    logprobs = None
+    if request.logprobs and any(shares for _, shares in pieces):
+        logprobs = tuple(token for piece in pieces for token in _token_logprobs(*piece, request.logprobs))
+    text = "".join(text for text, _ in pieces)
     return Completion(text=text, finish_reason="stop", model=model, logprobs=logprobs)
 
 
-def _reply_pieces(request: Request, answers: Sequence[SpokenAnswer], model: str) -> list[str | SpokenAnswer]:
-    """Return the pieces of a reply, each answer as a piece of its own."""
-    if request.stage in SHEET_STAGES:
-        pieces: list[str | SpokenAnswer] = []
-        for each in answers:
-            reasons = f'"reasoning": "{_escaped(each.reasons)}", ' if request.reasoning else ""
-            opening = ", " if pieces else '{"answers": ['
-            pieces += [f'{opening}{{"index": {each.number}, {reasons}"answer": "', each.with_form(_escaped), '"}']
-        return [*pieces, "]}"]
+def _form_of_reply(request: Request, answers: Sequence[SpokenAnswer], model: str) -> str:
+    """Return the text of a reply, with a mark for each answer."""
     answer, schema = answers[0], request.response_schema
+    if request.stage in SHEET_STAGES:
+        entries = [{"index": each.number, "reasoning": each.reasons, "answer": _ANSWER} for each in answers]
+        for entry in entries if not request.reasoning else ():
+            del entry["reasoning"]
+        return json.dumps({"answers": entries}, ensure_ascii=False)
     if request.stage == "assessment":
-        return [answer.reasons]
+        return answer.reasons
     if request.stage == "summary":
-        return [f"{model} prefers the verdict {answer.text!r}."]
+        return f"{model} prefers the verdict {answer.text!r}."
     if request.stage == "one_step" and schema is not None:
-        fields: list[list[str | SpokenAnswer]] = [
-            [f'"assessment": "{_escaped(answer.reasons)}"'],
-            ['"selected_option": "', answer.with_form(_escaped), '"'],
-        ]
-        first, second = fields if next(iter(schema["properties"])) == "assessment" else reversed(fields)
-        return ["{", *first, ", ", *second, "}"]
+        fields = {name: answer.reasons if name == "assessment" else _ANSWER for name in schema["properties"]}
+        return json.dumps(fields, ensure_ascii=False)
     if request.stage == "one_step" or (request.stage == "verdict" and request.reasoning and schema is None):
-        return [f"{answer.reasons}\nSelected option:", answer.with_form(" {}".format)]
-    return [answer]
+        return f"{answer.reasons}\nSelected option: {_ANSWER}"
+    return _ANSWER
 
 
-def _escaped(text: str) -> str:
-    """Return a text as it stands within the quotes of a JSON string."""
-    return encode_basestring(text)[1:-1]
-
-
-def _token_logprobs(pieces: Sequence[str | SpokenAnswer], most: int) -> Iterator[TokenLogprob]:
-    """Return the tokens of the text: an answer is one, with the likeliest answers; each other word is certain."""
-    for piece in pieces:
-        if isinstance(piece, SpokenAnswer) and piece.shares:
-            ranked = sorted(piece.shares, key=lambda answer: -answer[1])[:most]
-            top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
-            yield TokenLogprob(token=piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
-        else:
-            for word in _TOKEN.findall(piece if isinstance(piece, str) else piece.text):
-                yield TokenLogprob(token=word, logprob=0.0, top=((word, 0.0),))
+def _token_logprobs(text: str, shares: Mapping[str, float], most: int) -> Iterator[TokenLogprob]:
+    """Return the tokens of a text: an answer is one, with the likeliest answers; each other word is certain."""
+    for word in [text] if shares else _TOKEN.findall(text):
+        ranked = sorted((shares or {word: 1.0}).items(), key=lambda answer: -answer[1])[:most]
+        top = tuple((answer, math.log(share)) for answer, share in ranked if share > 0)
+        yield TokenLogprob(token=word, logprob=math.log(shares.get(word, 1.0)), top=top)
 
 
 class FreeEngine(Engine):

@@ -10,11 +10,12 @@ import hashlib
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -235,10 +236,9 @@ def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
 
 
 DesignKind = Literal["all", "baseline", "sample", "swiss"]
-KINDS: Final[tuple[DesignKind, ...]] = get_args(DesignKind)
 Pair = tuple[int, int]
 
-ACCEPTED = "'all', 'baseline:<system>', 'sample:<pairs per instance>', 'swiss:<rounds>'"
+_DESIGN = re.compile(r"all|baseline:(?P<baseline>.+)|(?:sample|swiss):(?P<count>0*[1-9][0-9]*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,17 +304,17 @@ def parse_design(text: str, *, seed: int = 0) -> Design:
         >>> parse_design("sample:0")
         Traceback (most recent call last):
             ...
-        evenhand.errors.InvalidInputError: design='sample:0' is not complete; accepted: 'all', 'baseline:<system>', \
+        evenhand.errors.InvalidInputError: design='sample:0' is not a design; accepted: 'all', 'baseline:<system>', \
 'sample:<pairs per instance>', 'swiss:<rounds>'
     """
-    name, colon, tail = str(text).partition(":")
-    kind = next((kind for kind in KINDS if kind == name), None)
-    if kind is None:
-        raise InvalidInputError(f"design={text!r} is not a design. {did_you_mean(name, KINDS)}")
-    count = int(tail) if kind in {"sample", "swiss"} and tail.isascii() and tail.isdigit() else 0
-    if not (colon == "" if kind == "all" else tail if kind == "baseline" else count):
-        raise InvalidInputError(f"design={text!r} is not complete; accepted: {ACCEPTED}")
-    return Design(kind, tail if kind == "baseline" else None, count or None, seed)
+    found = _DESIGN.fullmatch(str(text))
+    if found is None:
+        raise InvalidInputError(
+            f"design={text!r} is not a design; accepted: 'all', 'baseline:<system>', 'sample:<pairs per instance>', "
+            "'swiss:<rounds>'"
+        )
+    kind = cast("DesignKind", str(text).partition(":")[0])
+    return Design(kind, found["baseline"], int(found["count"]) if found["count"] else None, seed)
 
 
 def fixed_pairs(design: Design, systems: Sequence[str], instances: int) -> list[tuple[Pair, ...]]:

@@ -18,7 +18,6 @@ import csv
 import io
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +41,7 @@ from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.offline_page import offline_page, within_page
-from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.render import PrintedTables, TextTable, csv_cell
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import FloatArray
@@ -231,12 +230,8 @@ def offers_cannot_tell(criterion: Criterion) -> bool:
 
 def table(sheet: BlindSheet) -> str:
     """Return CSV with a row per question and an empty label column; texts are escaped against formulas."""
-    written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\r\n")
     sides = ("response_a", "response_b") if SIDES[0] in sheet.cards[0].responses else ("response",)
-    lines.writerow(
-        ["question", "draw", "item", "context", *sides, "criterion", "asked", "options", "label", "annotator"]
-    )
+    rows = [["question", "draw", "item", "context", *sides, "criterion", "asked", "options", "label", "annotator"]]
     for number, card in enumerate(sheet.cards, start=1):
         context = "\n\n".join(f"{name}: {text}" for name, text in card.context.items())
         for question in card.questions:
@@ -245,9 +240,8 @@ def table(sheet: BlindSheet) -> str:
             meanings = [f"{each.label}: {each.description}" for each in criterion.options if each.description]
             asked = "\n".join([criterion.description, *meanings])
             texts = (context, *card.responses.values(), criterion.name, asked, " | ".join(labels))
-            safe = [f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text for text in map(visible, texts)]
-            lines.writerow([question.id, sheet.draw.id, number, *safe, "", ""])
-    return written.getvalue()
+            rows.append([question.id, sheet.draw.id, str(number), *map(visible, texts), "", ""])
+    return "".join(",".join(map(csv_cell, row)) + "\r\n" for row in rows)
 
 
 def page(sheet: BlindSheet) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending, write_as_it_ends
+from evenhand.files import write_as_it_ends
 from evenhand.labels.correct import correct
 from evenhand.labels.people import majority_labels, read_gold
 from evenhand.numbers import (
@@ -73,9 +73,7 @@ def write_report(path: str | Path, found: PrintedTables, other: Results | None =
         InvalidInputError: If the path has another ending, or the results do not fit each other.
         UnwritableFileError: If the file cannot be written; an earlier file stays as it was.
     """
-    check_ending(path, (".html",))
-    page = report_page(found, other, **how)
-    write_as_it_ends(path, {".html": lambda: page})
+    write_as_it_ends(path, {".html": lambda: report_page(found, other, **how)})
 
 
 def report_page(

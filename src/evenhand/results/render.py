@@ -104,7 +104,7 @@ class TextTable:
         apostrophe before it. Readers of data take such a cell as it stands: results are read again from what ``save``
         wrote, which changes no text.
         """
-        return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
+        return "".join(",".join(map(csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return the table with box-drawing lines, in a layout that fits: no number is cut or wrapped.
@@ -275,7 +275,7 @@ _CSV_NUMBER: Final = re.compile(
 """A number as ``numbers.py`` writes it: with its interval or without, with its spread, and the bounds of a score."""
 
 
-def _csv_cell(cell: str) -> str:
+def csv_cell(cell: str) -> str:
     """Return a cell that spreadsheets take for a text or a number; some split unquoted cells at semicolons."""
     if _FORMULA.match(cell) and not _CSV_NUMBER.fullmatch(cell):
         cell = f"'{cell}"

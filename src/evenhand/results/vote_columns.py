@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 from pydantic_core import from_json
 
-from evenhand.data.plain import as_json
+from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
@@ -647,8 +647,6 @@ class VerdictColumns(Columns):
         Args:
             rows: Shape (n,): which.
         """
-        if rows.all():
-            return self
         columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "votes"}
         return replace(self, **columns, votes=self.votes.only(rows))
 
@@ -905,9 +903,6 @@ _OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
 
-_LONGEST: Final = 200
-"""The most characters of a value in a message."""
-
 
 def run_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the headers of all parts of a run have in common: what was judged and how, by name."""
@@ -928,9 +923,7 @@ def difference_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> str | No
     """Say what differs between two runs, as :func:`run_of` describes them; None if nothing does."""
     for name in {**here, **there}:
         if there.get(name) != here.get(name):
-            values = [repr(each.get(name)) for each in (there, here)]
-            one, other = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in values)
-            return f"{name} is {one} there and {other} here"
+            return f"{name} is {briefly(there.get(name))} there and {briefly(here.get(name))} here"
     return None
 
 
