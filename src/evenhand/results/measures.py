@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -195,14 +195,10 @@ def format_value(value: HasLimits | float | Missing | None, kind: Kind) -> str:
     return format_share(value) if kind == "share" else format_interval(value, signed=kind == "difference")
 
 
-def _signed(value: float) -> str:
-    return format_number(value, signed=True)
-
-
 _PLAIN: Final[Mapping[Kind, Callable[[float], str]]] = {
     "score": format_number,
     "share": format_percent,
-    "difference": _signed,
+    "difference": partial(format_number, signed=True),
     "number": format_number,
     "count": format_count,
     "p_value": format_p_value,
