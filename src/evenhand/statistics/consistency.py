@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import xlogy
 
+from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, measure, or_missing
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level, ratio_intervals
 from evenhand.statistics.ranking import paired_test
@@ -252,6 +253,8 @@ def uniformity(counts: ArrayLike) -> Uniformity:
     0.317
     """
     table = np.asarray(counts)
+    if table.ndim != 2 or table.shape[1] < 2 or not table.any() or (table < 0).any():
+        raise InvalidInputError(f"counts is {counts!r}; give (n_instances, k) numbers of at least 0, with k at least 2")
     used = table[table.sum(axis=1) > 0]
     totals = used.sum(axis=0)
     uneven, counted = used - used.mean(axis=1, keepdims=True), tuple(totals.tolist())
@@ -301,6 +304,8 @@ def grade_score_chance(n_options: int, n_answered: int, *, seed: int = 0) -> flo
     >>> grade_score_chance(2, 2)
     0.5
     """
+    if not 2 <= n_answered <= n_options:
+        raise InvalidInputError(f"n_answered is {n_answered} of {n_options} options; give at least 2, and at most all")
     patterns = comb(n_options - 1, n_answered - 1) * n_options ** (n_answered - 1)
     if patterns <= MOST_ENUMERATED:
         total = sum(float(block.sum()) for block in _every_choice(n_options, n_answered))
