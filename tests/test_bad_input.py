@@ -91,7 +91,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         (f"{JUDGE} --journal a\0b", r"journal is 'a\x00b', which is not the path of a file"),
         (f"{JUDGE} --journal /tmp", "journal is '/tmp', which is not the path of a file"),
         (f"{JUDGE} --journal {'x' * 300}", "which is not the path of a file"),
-        (f"{JUDGE} --samples {'9' * 20}", "one run holds 100,000,000 of a judge at most"),
+        (f"{JUDGE} --samples {'9' * 20}", "it should be less than or equal to 10000"),
         (f"{JUDGE} --engine ''", "no catalog holds the engine ''. Give one in any of four ways"),
         (f"{JUDGE} --engine ftp://x", "no catalog holds the engine 'ftp://x'"),
         ("catalog show criteria.evenhand.direct.relevence", "Did you mean 'criteria.evenhand.direct.relevance'?"),

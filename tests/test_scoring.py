@@ -44,7 +44,6 @@ def test_six_instances_by_hand():
     assert summary.score.estimate == pytest.approx((1 + 0.75 + 0 + 1) / 4)
     assert summary.score.n == 4
     # the fourth's missing order at 0 makes it 0.5, at 1 it stays 1; the fifth is 0 or 1
-    assert summary.num_lone == 1
     assert summary.score_if_unscored_0 == pytest.approx((1 + 0.75 + 0 + 0.5 + 0) / 5)
     assert summary.score_if_unscored_1 == pytest.approx((1 + 0.75 + 0 + 1 + 1) / 5)
     # shown in two orders and answered in both: instances 1, 2, 3 and 6; one of them disagrees

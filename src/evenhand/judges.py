@@ -21,7 +21,7 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import check_classified
 from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
-from evenhand.judging.grid import checked_weights, sheets_of
+from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import OpenPanel, opened_journal
 from evenhand.judging.run import as_asked, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
@@ -114,7 +114,7 @@ class Judge:
         checked_weights(self._judges, self._options.judge_weights)
         texts = {"a": "", "b": ""} if self._mode.compares_two else {"response": ""}
         example = self._subject_of(texts, {"context": dict.fromkeys(self._shown, "")})
-        sheets_of(self._questions(example), self._options, block=True)
+        self._questions(example)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"

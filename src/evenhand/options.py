@@ -188,7 +188,9 @@ class Grid(Seeded):
     check_positional_bias: bool | Annotated[float, Field(ge=0, le=1)] = option(
         True, "Show every instance in both orders (True), a seeded share of them such as 0.2, or none (False)."
     )
-    samples: int = option(1, "Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.", ge=1)
+    samples: int = option(
+        1, "Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.", ge=1, le=10_000
+    )
     shuffles: int = option(1, "How many permutations ``shuffled`` draws, without repetition.", ge=1)
     stop_early: bool = option(False, "Stop drawing once the outcome is settled (98.5 %); no spread then.")
 

@@ -87,7 +87,6 @@ class ScoreSummary(VoteMeasures):
         num_instances: Instances judged.
         unscored_bounds: The bounds of the score, if too many votes are unscored for its mean to lead; else None.
         num_unscored: Instances without a score to which the criterion applies; ``score`` excludes them.
-        num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; ``score`` excludes them.
         score: The mean of the instances' scores.
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
@@ -102,7 +101,6 @@ class ScoreSummary(VoteMeasures):
     covered_mass: Interval | Missing = measure("share")
     num_instances: int
     num_unscored: int = measure("count")
-    num_lone: int = measure("count")
     num_na: int = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
@@ -131,7 +129,7 @@ def summarize(
             options selected. Columns have their own.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
-    scored, unscored = np.isfinite(columns.score), columns.votes.per_question(~columns.votes.answered)
+    scored = np.isfinite(columns.score)
     own = np.array(ranges if len(ranges) else UNIT_RANGE, dtype=float).reshape(-1, 2)
     given, bounds = np.broadcast_to(own, (len(scored), 2)), (float(own[:, 0].min()), float(own[:, 1].max()))
     low, width = bounds[0], bounds[1] - bounds[0]
@@ -148,7 +146,6 @@ def summarize(
         covered_mass=or_missing(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(scored),
         num_unscored=int((~scored & ~columns.na).sum()),
-        num_lone=int((scored & (unscored > 0)).sum()),
         num_na=int(columns.na.sum()),
         **means_if_unscored(columns.limits(given)),
         unscored_bounds=None
@@ -331,12 +328,7 @@ def differences_tables(
     what = "the scores" if several else differences[0].score
     tests, family = name_of_tests(each.test for each in differences), format_count(len(differences), "comparison")
     title = f"Paired differences of {what} on the same rows ({tests}, p corrected by Holm over {family})"
-    notes, alike = [], sum(each.p_value is None or each.p_value > 1 - level for each in differences)
-    if alike:
-        notes.append(
-            f"{format_count(alike)} of {format_count(len(differences))} pairs are not distinguishable at the "
-            f"{format_level(level)} level."
-        )
+    notes = []
     if any(each.n_set_aside for each in differences):
         notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")
     if more := len(differences) - len(shown):

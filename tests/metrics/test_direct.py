@@ -142,7 +142,6 @@ def test_the_whole_result_by_hand():
         "tone_spread_ci_low": spread.low,
         "tone_spread_ci_high": spread.high,
         "tone_num_unscored": 0,
-        "tone_num_lone": 1,
         "tone_num_na": 0,
         # whatever the lost draw had said, the median of 1, x, 1 is 1
         "tone_score_if_unscored_0": 0.75,

@@ -60,6 +60,7 @@ def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
         again = judged(server, tmp_path, max_cost=1.0).spending
         assert (again.bought, again.requests, again.cost, again.cost_left) == (0, 0, 0.0, 1.0)
         assert again.from_journal == spent.bought
+        assert "3 from the journal made no vote; to ask again, name a new journal" in str(again)
         more = judged(server, tmp_path, [*ROWS, {"q": "one more", "answer": "new"}]).spending
     assert (more.bought, more.from_journal) == (2, spent.bought)
     assert more.cost_left is None

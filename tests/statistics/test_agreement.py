@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_error, mean_squared_error
 from sklearn.metrics import confusion_matrix as sklearn_matrix
 
-from evenhand.errors import EstimationError
+from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics.agreement import (
     accuracy,
     cohen_kappa,
@@ -178,6 +178,8 @@ def test_errors_are_scikit_learns(pairs):
 
 
 def test_what_the_data_do_not_define_is_named():
+    with pytest.raises(InvalidInputError, match=r"rating 7.0 is not in the scale"):
+        krippendorff_alpha([[1, 7]], categories=[1, 2])
     with pytest.raises(EstimationError, match="no unit has the ratings of two"):
         krippendorff_alpha([[1, NAN]])
     with pytest.raises(EstimationError, match="no unit has both"):

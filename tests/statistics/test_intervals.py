@@ -125,16 +125,23 @@ def test_t_is_students_interval():
 
 
 @pytest.mark.parametrize(
-    ("values", "options", "message"),
+    ("call", "message"),
     [
-        ([1.5], {}, "the score 1.5 is outside the bounds"),
-        ([0.5, math.inf], {}, "the score inf"),
-        ([1.0], {"level": 95}, "level is 95"),
+        (lambda: mean_intervals([1.5]), "the score 1.5 is outside the bounds"),
+        (lambda: mean_intervals([0.5, math.inf]), "the score inf"),
+        (lambda: mean_intervals(np.zeros((1, 1, 1))), "shape"),
+        (lambda: mean_intervals([1.0], level=95), "level is 95"),
+        (lambda: mean_intervals([1.0], level=IntervalLevel(method="T")), "interval is 'T'"),
+        (lambda: mean_intervals([1.0], bounds=(1, 0)), "bounds is"),
+        (lambda: mean_intervals([1.0], bounds=(0, math.nan)), "bounds is"),
+        (lambda: ratio_intervals([1.0], [1.0, 2.0]), "shape"),
+        (lambda: ratio_intervals([1.0], [-1.0]), "no negative denominator"),
+        (lambda: ratio_intervals([3.0, 1.0], [1.0, 1.0]), "the score 3.0 is outside the bounds"),
     ],
 )
-def test_what_cannot_be_used_is_named(values, options, message):
+def test_what_cannot_be_used_is_named(call, message):
     with pytest.raises(InvalidInputError, match=message):
-        mean_intervals(values, **options)
+        call()
 
 
 @pytest.mark.parametrize("n", [1, 4, 10, 41])

@@ -51,7 +51,7 @@ def test_a_reference_is_what_it_holds(reference, kind):
         ("polite", ArtifactError, "no local catalog holds the entry 'polite'"),
         ("my criteria.json", ArtifactError, "the file 'my criteria.json' cannot be read"),
         ("{'name': no json}", ArtifactError, "the JSON text is not JSON"),
-        ({"foo": 1}, ArtifactError, "is an object with the fields ['foo'], which is neither a criterion (name, desc"),
+        ({"foo": 1}, InvalidCriterionError, "has the field 'foo'. Accepted: "),
     ],
 )
 def test_what_cannot_be_told_is_refused(reference, error, message):

@@ -29,7 +29,7 @@ best-of-N and the Grade Score; and in the reliability report repeated draws, whi
 ``stop_early=False``.
 
 **Counts of what was done** say what was done and estimate nothing: votes, draws left out, unscored votes by their
-reason, ``num_lone``, re-asks, calls, tokens, cost.
+reason, re-asks, calls, tokens, cost.
 """
 
 from __future__ import annotations

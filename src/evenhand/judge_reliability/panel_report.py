@@ -39,7 +39,6 @@ class JudgeReport:
 
     Attributes:
         judge_id: The id of the judge.
-        num_votes: Draws made of this judge.
         mean: The mean over instances of the judge's own score.
         same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
             an option; see `evenhand.statistics.consistency.repetition_stability`. Of draws that could stop early only
@@ -53,7 +52,6 @@ class JudgeReport:
     """
 
     judge_id: str
-    num_votes: int
     mean: Interval | Missing = measure("score", name="judge_mean", bounds="unscored_bounds")
     same_option: Interval | Missing = measure("share", name="judge_stability")
     spread: Interval | Missing = measure("number", name="judge_spread")
@@ -268,7 +266,6 @@ def _judge_report(
     same = repetition_stability([*prompts.values()], level=over).pair_agreement
     return JudgeReport(
         judge_id=judge,
-        num_votes=summary.unscored_counts.votes,
         mean=summary.score,
         same_option=or_missing(same, "no question was answered in two draws"),
         spread=summary.spread,

@@ -342,21 +342,9 @@ def compare_labels(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn:
         "num_references": references,
         "accuracy_if_unscored_0": right / references if references else Missing(NO_GOLD),
         "accuracy_if_unscored_1": if_right / references if references else Missing(NO_GOLD),
-        "labels": (*scale.labels, missing_label(scale.labels)),
+        "labels": (*scale.labels, "unscored"),
         "confusion_matrix": confusion_matrix(truth, judged, len(scale.labels)),
     }
-
-
-def missing_label(labels: Sequence[str]) -> str:
-    """Name what is missing in a confusion matrix.
-
-    >>> missing_label(["Yes", "No"])
-    'unscored'
-    """
-    name = "unscored"
-    while name in labels:
-        name = f"({name})"
-    return name
 
 
 def all_pairs(judges: Selections, humans: Selections, scale: Scale, **drawn: Unpack[Drawing]) -> tuple[RaterPair, ...]:

@@ -22,7 +22,6 @@ import numpy as np
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import Caller, Flow, ask
-from evenhand.numbers import format_count
 from evenhand.options import Grid, Orders
 from evenhand.prompts import FENCE_WORDS, Behind
 from evenhand.question import Question
@@ -30,24 +29,14 @@ from evenhand.votes import Vote
 
 Permutation = tuple[int, ...]
 
-MOST_VOTES: Final = 100_000_000
 
-
-def permutations(questions: Sequence[Question], grid: Grid, *, block: bool = False) -> list[tuple[Permutation, ...]]:
-    """Return the orders in which each question is shown, the first one first.
-
-    Args:
-        questions: Of a run.
-        grid: The number of orders and samples per question.
-        block: They are some of many, so that none of them need be shown in both orders where a share is.
-    """
+def permutations(questions: Sequence[Question], grid: Grid) -> list[tuple[Permutation, ...]]:
+    """Return the orders in which each question is shown, the first one first."""
     rechecked: set[int] = set()
-    if grid.orders not in {"both", "cyclic"} and grid.check_positional_bias and questions:
-        rechecked = {question.instance for question in questions}
-        if grid.check_positional_bias != 1:  # whether one is drawn does not depend on the others
-            lots = {each.instance: _draw(grid, "recheck", each.draw_key or str(each.instance)) for each in questions}
-            rechecked = {instance for instance, lot in lots.items() if lot < grid.check_positional_bias}
-            rechecked = rechecked if rechecked or block else {min(lots, key=lots.__getitem__)}
+    if grid.orders not in {"both", "cyclic"} and grid.check_positional_bias:
+        share = grid.check_positional_bias  # whether an instance is drawn does not depend on the others
+        keys = {question.instance: question.draw_key or str(question.instance) for question in questions}
+        rechecked = {instance for instance, key in keys.items() if share == 1 or _draw(grid, "recheck", key) < share}
     found = []
     for question in questions:
         shown = _shuffles(question, grid) if grid.orders == "shuffled" else _orders(grid.orders, question.places)
@@ -145,21 +134,17 @@ def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | No
     return weights
 
 
-def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False) -> list[Sheet]:
+def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
     """Group the questions by call, in their order.
 
     Args:
         questions: Of a run.
         grid: The number of orders and samples per question.
-        block: They are some of many: see :func:`permutations`.
-
-    Raises:
-        InvalidInputError: If there would be more votes of a judge than are held in one run.
     """
     together: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
         together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
-    shown = permutations(questions, grid, block=block)
+    shown = permutations(questions, grid)
     behind = _shown_behind(questions, grid)
     sheets = []
     for rows in together.values():
@@ -168,13 +153,6 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
         orders = tuple(tuple(shown[row][place % len(shown[row])] for row in rows) for place in range(width))
         offsets = tuple(tuple(place // len(shown[row]) * grid.samples for row in rows) for place in range(width))
         sheets.append(Sheet(tuple(rows), asked, orders, offsets, behind[rows[0]]))
-    votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
-    if votes > MOST_VOTES:
-        raise InvalidInputError(
-            f"samples={grid.samples!r} makes {format_count(votes, 'vote')} of "
-            f"{format_count(len(questions), 'question')}, and one run holds {format_count(MOST_VOTES)} of a judge at "
-            "most: lower it, or judge the rows in parts"
-        )
     return sheets
 
 

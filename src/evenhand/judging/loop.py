@@ -179,7 +179,7 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     def run_of(self, questions: Sequence[Question], grid: Grid, flow: Flow) -> Run:
         """Return a run in which nothing is cast yet."""
-        sheets = sheets_of(questions, grid, block=self.many)
+        sheets = sheets_of(questions, grid)
         votes: list[list[Vote | None]] = [[] for _ in questions]
         for sheet in sheets:
             for row in sheet.rows:

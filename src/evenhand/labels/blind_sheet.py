@@ -34,7 +34,7 @@ from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_ending, expanded, written_whole
+from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
@@ -149,6 +149,8 @@ class Draw(BaseModel):
             InvalidInputError: If the file is something else.
         """
         document = next(iter(read_rows(path)))
+        if document.get("evenhand") == "draw":
+            check_layout(path, "the draw of a sheet", document.get("layout"), 1)
         try:
             return cls.model_validate(document)
         except ValidationError as error:

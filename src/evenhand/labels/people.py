@@ -194,7 +194,9 @@ def read_gold(
         found = gold
         _check_about_judged(results, gold)
     elif gold is None:
-        found = Labels(tuple(_labels_of_result(results)))
+        held = [(results.question_name(cell), cell) for cell in results.cells() if cell.about.get("gold") is not None]
+        read = ((name, _read(results.criterion_of(cell), cell.about["gold"], f"row {name[0]}")) for name, cell in held)
+        found = Labels(tuple(Label(*each) for each in read))
     else:
         found = _GoldReader(results, label_field).read(gold)
     if not found.entries and (required or gold is not None):
@@ -232,15 +234,6 @@ def _subjects(results: Results) -> dict[QuestionName, Criterion | Outcomes]:
         if not each.labels and each.part_of is None:
             found.update({(row.instance, each.system): each for row in each.rows})
     return found
-
-
-def _labels_of_result(results: Results) -> Iterator[Label]:
-    """Yield the gold labels that a result holds."""
-    for cell in results.cells():
-        given = cell.about.get("gold")
-        if given is not None:
-            name = results.question_name(cell)
-            yield Label(name, _read(results.criterion_of(cell), given, f"row {name[0]}"))
 
 
 def _read(criterion: Criterion, given: object, where: str) -> str:

@@ -41,7 +41,7 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.any_mode import find_mode
-from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_panels, item_record
+from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
 from evenhand.modes.choices import (
     UNRELATED,
     BestOfMode,
@@ -580,8 +580,6 @@ class ChecklistJudge(ChecklistFields):
         """Return the scores of the instances with intervals, and those of each question and category."""
         results, shown = [each.result for each in judged], self.return_confidence_interval
         warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
-        level = clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval)
-        panels = item_panels(results, judged[0].mode.rules, samples=self.samples, level=level, seed=self.seed)
         scores: Dict[str, Any] = scores_of(measures, with_intervals=shown)
         if measures.pass_rate:
             scores |= scores_of(measures, "macro", with_intervals=shown, only={"pass_rate"})
@@ -594,8 +592,6 @@ class ChecklistJudge(ChecklistFields):
             }
             for item in measures.items
         ]
-        for record, item in zip(scores["items"], results[0].checklist.items, strict=False) if panels else ():
-            record["panel"] = panels[item.name].scores(with_intervals=shown)
         return _with_plain_names({**scores, "primary_metric": results[0].asked_metric}, judged[0])
 
 
@@ -850,7 +846,7 @@ class GradeScore(ChoiceMetric):
     score* the share of the candidate chosen most, the *Grade Score* their harmonic mean: 1 for a judge that always
     chooses the same candidate, 0 for one that always chooses the same place. A random judge scores about 0.5, so the
     chance-corrected score, 0 for such a judge on average, is reported with every Grade Score. Rotations whose reply
-    names no option are counted by reason in ``unanswered_…``; the score is over those answered, two at least.
+    names no option are counted by reason in ``unscored_votes_…``; the score is over those answered, two at least.
 
     A Grade Score belongs to one judge; :func:`evenhand.grade_scores` takes several. With ``samples`` each draw is a set
     of rotations of its own, and an instance counts the mean of its draws. Source: Iourovitski (2024), arXiv:2406.12043.
@@ -935,7 +931,7 @@ class GradeScore(ChoiceMetric):
 
 SCALES = ("binary", "ordinal", "nominal")
 _OF_SCORES = frozenset(
-    {"score", "num_unscored", "num_lone", "num_na", "num_clusters", "unscored_counts"}
+    {"score", "num_unscored", "num_na", "num_clusters", "unscored_counts"}
     | {"score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""

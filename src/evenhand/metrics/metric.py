@@ -68,7 +68,7 @@ from evenhand.unitxt.loading import (
     load_rubric,
     local_entry,
 )
-from evenhand.votes import is_missing
+from evenhand.votes import Vote, is_missing
 
 logger = logging.getLogger(__name__)
 
@@ -373,6 +373,7 @@ class JudgedInstance:
         score_name: The main score's name in this evaluation.
         place: The index of what it is judged by, among all that the instances are judged by.
         spent: How much of its limits the run spent; None without limits.
+        votes: The votes on each question.
     """
 
     about: Subject
@@ -386,10 +387,11 @@ class JudgedInstance:
     score_name: str = ""
     place: int = 0
     spent: Union[Spending, None] = None
+    votes: Sequence[Sequence[Vote]] = ()
 
     def cells(self) -> Iterator[Cell]:
         """Yield the votes on each question, with the entries of a saved result that say which question it is."""
-        for named, votes in self.mode.cells(self.about, self.result, self.place):
+        for named, votes in self.mode.cells(self.about, self.votes, self.place):
             yield Cell({"instance": self.about.instance, **named, "cluster": self.about.cluster}, tuple(votes))
 
 
@@ -712,7 +714,7 @@ class JudgeMetric(RunFields):
             self._check_labels(planned)
         cast_votes = mode.ask(subjects, panel)
         judged = [
-            replace(each, result=mode.result(each.about, votes))
+            replace(each, result=mode.result(each.about, votes), votes=votes)
             for each, votes in zip(planned, cast_votes, strict=True)
         ]
         limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}

@@ -28,7 +28,6 @@ from evenhand.aggregation.scores import (
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import (
     JudgedSubject,
@@ -288,11 +287,7 @@ class ChecklistMode(Mode[ChecklistResult]):
         cast = votes or [()] * len(about.judged.items)
         return ChecklistResult.of(about.judged, cast, self.options.primary_metric, self.rules)
 
-    def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
-        """Give one cell per item."""
-        return self.vote_cells(about, [verdict.votes for verdict in result.verdicts], place)
-
-    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give one cell per item."""
         named = {"instance": about.instance, "system": system_of(about), "checklist": place}
         for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
@@ -810,27 +805,3 @@ class ChecklistAnalysis(Analysis):
             row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
         return found
-
-
-def item_panels(
-    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
-) -> dict[str, PanelReport]:
-    """Return item name -> the report on the judges that answered it.
-
-    Empty if each response had its own checklist, and if one judge was asked once.
-
-    Args:
-        results: One per response.
-        rules: The rules that made the verdicts.
-        samples: The most draws of each prompt that the run was to make.
-        level: The level of the intervals.
-        seed: The seed of the intervals that are drawn.
-    """
-    if not results or any(result.checklist != results[0].checklist for result in results):
-        return {}
-    asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
-    reports = {
-        item.name: panel_report(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
-        for item, own in asked
-    }
-    return {name: report for name, report in reports.items() if report is not None}

@@ -501,9 +501,7 @@ class ChoiceHistograms:
         for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
             scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(found.counts, start=1)}
             scores |= {
-                f"{many}_{of}_chi_square": found.chi_square,
-                f"{many}_{of}_chi_square_p_value": found.p_value,
-                f"{many}_{of}_p_value": found.instance_p_value,
+                f"{many}_{of}_p_value": found.p_value,
             }
         return scores
 
@@ -520,7 +518,6 @@ class Grading(ReplyMeasures):
         choice_score: Mean share of the favourite candidate.
         chance: Mean of E over the scored instances.
         answered: Share of the votes asked for that named an option.
-        unanswered: Reason -> share of the votes asked for that named no option for this reason.
         num_instances: Instances in the data.
         num_scored: Instances with a score.
         num_unscored: Instances without a score.
@@ -537,7 +534,6 @@ class Grading(ReplyMeasures):
     choice_score: Interval | Missing = measure("score", always=True)
     chance: float | Missing = measure("score", name="chance_grade_score", always=True)
     answered: Interval | Missing = measure("share", always=True)
-    unanswered: Mapping[str, Interval] = measure("share")
     num_instances: int
     num_scored: int = measure("count")
     num_unscored: int = measure("count")
@@ -553,14 +549,12 @@ class UnrelatedEffect:
 
     Attributes:
         chosen: Share of the answers that chose the option.
-        ever_chosen: Share of the answered instances in which it was chosen at least once.
         difference: Mean of Grade Score with the option minus Grade Score without it, over instances scored in both.
         corrected_difference: The same of the scores corrected for chance, which allow for the further option.
         num_paired: Instances scored in both runs.
     """
 
     chosen: Interval | Missing = measure("share", always=True)
-    ever_chosen: Interval | Missing = measure("share", always=True)
     difference: Interval | Missing = measure("difference", always=True)
     corrected_difference: Interval | Missing = measure("difference", always=True)
     num_paired: int = measure("count")
@@ -627,19 +621,19 @@ class GradeMode(ChoiceMode[Runs]):
         del about
         return {judge: self.grade_of(judge, result[0]).grade_score for judge in self.judges}
 
-    def cells(self, about: Subject, result: Runs, place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Return the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
-        for run, votes in enumerate(result):
+        for run, cast in enumerate(self.result(about, votes)):
             fields = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
             fields |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
-            yield {**fields, "candidates": list(about.names), "missing": list(about.missing)}, votes
+            yield {**fields, "candidates": list(about.names), "missing": list(about.missing)}, cast
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
     ) -> list[Cell]:
         """Judge subjects, and return the cells without the unrelated option, followed by those with it."""
-        found = zip(subjects, self.judge(subjects, judges), places, strict=True)
+        found = zip(subjects, self.ask(subjects, judges), places, strict=True)
         runs = zip(*(self.cells(*each) for each in found), strict=True)
         return [Cell(about, tuple(votes)) for run in runs for about, votes in run]
 
@@ -744,23 +738,14 @@ def grade(
         name: or_missing(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
         for name, low in lowest.items()
     }
-    counts = [
-        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in WITHHELD | {None})
-        for cast in own
-    ]
-    reasons = sorted({reason for count in counts for reason in count})
-    counted = np.array([[each.answered for each in instances], *([count[why] for count in counts] for why in reasons)])
-    asked = np.array([[each.asked for each in instances]] * len(counted))
-    answered, *unanswered = ratio_intervals(counted.T.astype(float), asked.T.astype(float), level=level)
+    chose, asked = [each.answered for each in instances], [each.asked for each in instances]
+    (answered,) = ratio_intervals(chose, asked, level=level)
     return Grading(
         judge_id=judge_id,
         **means,
         **reply_measures(own, level=level),
         chance=float(np.mean(every)) if every else Missing(NOT_SCORED),
         answered=or_missing(answered, "nothing was asked"),
-        unanswered=MappingProxyType(
-            {reason: share for reason, share in zip(reasons, unanswered, strict=True) if share is not None}
-        ),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),
         num_unscored=sum(each.grade_score is None for each in instances),
@@ -788,9 +773,8 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
     level = with_option.level
     offered = [each.n_options > 0 for each in with_option.instances]
     shown = [each for each in with_option.instances if each.n_options]
-    chosen = np.array([[each.chosen[-1], each.chosen[-1] > 0] for each in shown], dtype=float).reshape(-1, 2)
-    answered = np.array([[each.answered, each.answered > 0] for each in shown], dtype=float).reshape(-1, 2)
-    share, ever = ratio_intervals(chosen, answered, level=IntervalLevel.of(level).only(offered))
+    chosen, answered = [each.chosen[-1] for each in shown], [each.answered for each in shown]
+    (share,) = ratio_intervals(chosen, answered, level=IntervalLevel.of(level).only(offered))
     pairs = list(zip(with_option.instances, without_option.instances, strict=True))
     least, least_without = (
         _least_corrected(chance for each in run.instances for chance in each.chances)
@@ -805,7 +789,6 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
 
     return UnrelatedEffect(
         chosen=or_missing(share, NO_CHOICE),
-        ever_chosen=or_missing(ever, NO_CHOICE),
         difference=mean_difference("grade_score", (-1.0, 1.0)),
         corrected_difference=mean_difference("chance_corrected", (least - 1, 1 - least_without)),
         num_paired=sum(None not in (more.grade_score, fewer.grade_score) for more, fewer in pairs),
@@ -995,7 +978,6 @@ class GradeAnalysis(Analysis):
         )
         effects = (
             Column(f"chosen [{level}]", "chosen"),
-            Column(f"ever chosen [{level}]", "ever_chosen"),
             Column(f"Grade Score\nwith − without [{level}]", "difference"),
             Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
         )
@@ -1015,7 +997,7 @@ class GradeAnalysis(Analysis):
         rows = []
         for run, each in found:
             shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
-            tests = [format_p_value(own.instance_p_value) for own in (each.places, each.candidates)]
+            tests = [format_p_value(own.p_value) for own in (each.places, each.candidates)]
             rows.append((*run, str(each.n_options), *shares, *[""] * (width - len(shares)), *tests))
         return TextTable(
             kind="places",

@@ -105,7 +105,7 @@ class DirectMode(Mode[Verdict]):
         """Return the verdict."""
         return self.rules.aggregate(votes[0] if votes else (), about.judged)
 
-    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give the one cell."""
         del place
         yield judgement_about(about, about.judged.name), votes[0] if votes else ()
@@ -307,15 +307,10 @@ class RubricMode(Mode[RubricResult]):
         ]
         return {**super().record(about, result), "raw_score": result.raw_score, "criteria": chosen}
 
-    def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
-        """Give one cell per criterion."""
-        cast = {name: verdict.votes for name, verdict in result.by_criterion.items()}
-        return self.vote_cells(about, [cast[name] for name in about.parts], place)
-
-    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give one cell per criterion."""
         if self.own_rubrics:
-            yield from super().vote_cells(about, votes, place)
+            yield from super().cells(about, votes, place)
             return
         cast = dict(zip(about.parts, votes, strict=True))
         for criterion in about.judged.criteria:

@@ -311,20 +311,14 @@ class Mode(ABC, Generic[Result]):
         del systems
         return {"criteria": [each.model_dump(mode="json") for each in judged]}
 
-    def cells(self, about: Subject, result: Result, place: int) -> VoteCells:
-        """Give the votes on each question, and what it is about.
-
-        A result that has an attribute ``votes`` is one question.
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give the votes on each of :meth:`questions`, and what it is about.
 
         Args:
             about: The subject.
-            result: Its result.
+            votes: The votes on each question.
             place: The place of its criteria among those of :meth:`judged_by`.
         """
-        return self.vote_cells(about, [getattr(result, "votes", ())] if about.responses else (), place)
-
-    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
-        """Give the same from the votes on each of :meth:`questions`."""
         fields = {
             "instance": about.instance,
             "system": system_of(about),
@@ -348,7 +342,7 @@ class Mode(ABC, Generic[Result]):
             places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
         """
         asked = zip(subjects, self.ask(subjects, judges), places, strict=True)
-        return [Cell(about, tuple(cast)) for each in asked for about, cast in self.vote_cells(*each)]
+        return [Cell(about, tuple(cast)) for each in asked for about, cast in self.cells(*each)]
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
         """Return the votes on each question about each subject; all questions are in one queue."""

@@ -179,7 +179,6 @@ class AgreementAnalysis(Analysis):
         pairs: The agreement of every two raters: people with judges (the judges' accuracy), people, judges.
         panels: Krippendorff's alpha of the judges, of the people, and of all, for panels of at least two.
         missing: Rater -> instances without a vote: abstentions, and instances on which the rater was not asked.
-        not_asked: Rater -> instances on which the rater was not asked.
     """
 
     kind: ClassVar = "agreement"
@@ -200,7 +199,6 @@ class AgreementAnalysis(Analysis):
         self.pairs: tuple[RaterPair, ...] = all_pairs(judges, humans, scale, **drawn)
         self.panels: tuple[PanelAgreement, ...] = panels(judges, humans, scale, **drawn)
         self.missing = {name: selected.count(None) for name, selected in {**judges, **humans}.items()}
-        self.not_asked = {name: sum(name not in votes for votes in cast) for name in self.missing}
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -230,12 +228,7 @@ class AgreementAnalysis(Analysis):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the table of the pairs, with the agreement of all beneath them."""
         clusters, notes = self.parameters.get("num_clusters"), list[str]()
-        silent = [
-            f"{name} {count}" + (f" ({asked} of them not asked)" if (asked := self.not_asked[name]) else "")
-            for name, count in self.missing.items()
-            if count
-        ]
-        if silent:
+        if silent := [f"{name} {count}" for name, count in self.missing.items() if count]:
             notes.append(f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair.")
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)

@@ -431,18 +431,20 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         rates = winrates(result, tuple(about.texts), self.reduction)
         return {f"{system}_winrate": rate for system, rate in rates.items()}
 
-    def cells(self, about: Subject, result: tuple[Contest, ...], place: int) -> VoteCells:
-        """Return one cell per contest."""
-        del about, place
-        for contest in result:
-            yield about_contest(contest), contest.verdict.votes
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give one cell per contest."""
+        del place
+        cast = dict(zip(_questions([about], [(0, pair) for pair in _pairs(about)]), votes, strict=True))
+        for pair in _pairs(about):
+            yield about_contest(self._contest(about, pair, ())), cast.get((0, pair), ())
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
     ) -> list[Cell]:
         """Judge the pairs of the design, and return the votes on each contest."""
-        held = zip(subjects, self.judge(subjects, judges), places, strict=True)
-        return [Cell(about, tuple(votes)) for each in held for about, votes in self.cells(*each)]
+        del places
+        held = self.judge(subjects, judges)
+        return [Cell(about_contest(contest), contest.verdict.votes) for contests in held for contest in contests]
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""
@@ -1214,7 +1216,7 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     if bounds:
         notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
     if leading := unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems}):
-        notes += [*leading, "All other numbers rest on the scored votes, and would change with the rest."]
+        notes += leading
     return (*notes, *table.run_notes)
 
 
@@ -1257,14 +1259,10 @@ def ranking_notes(ranking: Ranking) -> Iterator[str]:
         for reason, systems in by_reason((each.system, getattr(each, name)) for each in ranking.systems).items():
             yield f"No {name.replace('_', ' ')} for {systems}: {reason}."
     if not ranking.balanced:
-        added = (
-            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
-            "contest a strength was added, half won by each side."
-        )
         yield (
             "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
             "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model "
-            f"of strengths expects against all the other systems.{added if ranking.contests_added else ''}"
+            "of strengths expects against all the other systems."
         )
 
 

@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -195,14 +195,10 @@ def format_value(value: HasLimits | float | Missing | None, kind: Kind) -> str:
     return format_share(value) if kind == "share" else format_interval(value, signed=kind == "difference")
 
 
-def _signed(value: float) -> str:
-    return format_number(value, signed=True)
-
-
 _PLAIN: Final[Mapping[Kind, Callable[[float], str]]] = {
     "score": format_number,
     "share": format_percent,
-    "difference": _signed,
+    "difference": partial(format_number, signed=True),
     "number": format_number,
     "count": format_count,
     "p_value": format_p_value,
@@ -623,6 +619,7 @@ class Spending:
         cost_reserved: The part of ``max_cost``, in US dollars, that the lost requests may have cost, and the unreported
             replies beyond their cost; None without.
         cached_tokens: Prompt tokens of newly bought replies that the servers' own caches held, if reported.
+        unused_from_journal: Replies that the journal held and that made no vote.
     """
 
     bought: int
@@ -637,6 +634,7 @@ class Spending:
     cost_left: float | None = measure("money")
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
+    unused_from_journal: int = 0
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
@@ -666,6 +664,7 @@ class Spending:
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
             cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
+            unused_from_journal=columns.used(sent & columns.replied & ~columns.selected).cached,
         )
 
     def __str__(self) -> str:
@@ -673,6 +672,9 @@ class Spending:
         for_cost = "" if self.cost is None else f" for {least}{format_cost(self.cost)}"
         bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
         parts = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        if self.unused_from_journal:
+            unused = format_count(self.unused_from_journal)
+            parts.append(f"{unused} from the journal made no vote; to ask again, name a new journal (journal=…).")
         if self.cached_tokens:
             parts.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
         if self.wasted:

@@ -82,7 +82,11 @@ class TextTable:
     def to_html(self) -> str:
         """Return a table element with a caption, and the notes as paragraphs."""
         head = "".join(f"<th>{html.escape(header)}</th>" for header in self.headers)
-        body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in self.rows)
+        wraps = ' class="text"'
+        cells = [
+            [f"<td{wraps * (len(cell) > _LONG_CELL)}>{html.escape(cell)}</td>" for cell in row] for row in self.rows
+        ]
+        body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         caption = html.escape(self.title)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
@@ -132,11 +136,6 @@ class TextTable:
         for note in (*(() if parts else [""]), *self.notes):
             show(note)
         return text.getvalue()
-
-
-def _html_cell(cell: str) -> str:
-    opening = '<td class="text">' if len(cell) > _LONG_CELL else "<td>"
-    return f"{opening}{html.escape(cell)}</td>"
 
 
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps

@@ -892,8 +892,7 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
     first, second = one.fingerprint, other.fingerprint
     changed = first.changes(second)
     shown = [(first.shown_of(here, names), second.shown_of(there, names)) for here, there, names in shared]
-    known = [(a, b) for a, b in shown if a is not None and b is not None]
-    new = sum(a != b for a, b in known)
+    new = sum(None not in {before, after} and before != after for before, after in shown)
     of = f"{format_count(new)} of {format_count(len(shared), 'row')}"
     notes = []
     if changed:
@@ -903,6 +902,4 @@ def _notes(one: Results, other: Results, place: Mapping[int, int]) -> tuple[tupl
     if new and changed:
         notes.append(CONFOUNDED)
         warnings.warn(CONFOUNDED, ConfoundedComparisonWarning, stacklevel=3)
-    if not new and not changed and known and first.judge and second.judge:
-        notes.append("Made in the same way on the same responses: differences come from asking the judges again.")
     return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse, stats
 
 from evenhand.criteria import Scale
-from evenhand.errors import EstimationError
+from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing, measure
 from evenhand.statistics.intervals import (
     BoolArray,
@@ -254,6 +254,9 @@ def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[Int
     indices = np.full(table.shape, -1, dtype=np.int64)
     for place, value in enumerate(scale):
         indices[table == value] = place
+    if (present & (indices < 0)).any():
+        value = float(table[present & (indices < 0)][0])
+        raise InvalidInputError(f"the rating {value!r} is not in the scale {scale.tolist()!r}; complete categories=…")
     return indices, tuple(float(value) for value in scale)
 
 

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import xlogy
 
+from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, measure, or_missing
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level, ratio_intervals
 from evenhand.statistics.ranking import paired_test
@@ -211,29 +212,23 @@ def repetition_stability(selections: Sequence[Sequence[int]] | IntArray, *, leve
 
 @dataclass(frozen=True, slots=True)
 class Uniformity:
-    """A histogram of choices and two tests that all bars are equal.
+    """A histogram of choices and a test that all bars are equal.
 
     Attributes:
         counts: Choices of each place, or of each option.
-        chi_square: Pearson's statistic against equal counts.
-        p_value: The p-value of the statistic in the χ² distribution, as if all choices were independent.
-        instance_p_value: The p-value of a test over the instances, each as a whole.
+        p_value: The p-value of the test over the instances, each as a whole.
     """
 
     counts: tuple[int, ...]
-    chi_square: float
     p_value: float
-    instance_p_value: float
 
 
 def uniformity(counts: ArrayLike) -> Uniformity:
-    r"""Compute Pearson's χ² test of equal totals, and a test for choices that depend on each other within instances.
+    r"""Test that totals are equal, for choices that depend on each other within instances.
 
-    :math:`X^2 = \sum_j (O_j - n/k)^2 / (n/k)` with :math:`O_j` the total of column j and n the total of all.
-
-    The χ² distribution supposes independent choices. The choices of one instance are not: a judge of one mind chooses
+    Pearson's test supposes independent choices. The choices of one instance are not: a judge of one mind chooses
     one option N times (its places are then more even than chance, its options less), a judge that is drawn to one
-    place in this instance and to another in the next takes each N times. The second test is over instances: with
+    place in this instance and to another in the next takes each N times. This test is over instances: with
     :math:`e_i` the counts of instance i less their mean and :math:`V = \sum e_i e_i'`, :math:`|\sum e_i|^2` is a sum of
     χ² variables weighted by the eigenvalues of V, and :math:`|\sum e_i|^2 / a` with :math:`a = \mathrm{tr} V^2 /
     \mathrm{tr} V` has about :math:`\mathrm{tr} V / a` degrees of freedom. In simulations of 5 to 100 instances of 2 to
@@ -250,24 +245,24 @@ def uniformity(counts: ArrayLike) -> Uniformity:
         counts: (n_instances, k) whole numbers, k at least 2, some above 0; a row of zeros is an instance without a
             choice.
 
-    Source: Pearson (1900); Rao and Scott (1981), "The analysis of categorical data from complex sample surveys".
+    Source: Rao and Scott (1981), "The analysis of categorical data from complex sample surveys".
 
     One instance takes the first place thrice: it may as well have been another place, and says next to nothing.
 
-    >>> result = uniformity([[3, 0, 0]])
-    >>> result.chi_square, round(result.p_value, 3), round(result.instance_p_value, 3)
-    (6.0, 0.05, 0.317)
+    >>> round(uniformity([[3, 0, 0]]).p_value, 3)
+    0.317
     """
     table = np.asarray(counts)
+    if table.ndim != 2 or table.shape[1] < 2 or not table.any() or (table < 0).any():
+        raise InvalidInputError(f"counts is {counts!r}; give (n_instances, k) numbers of at least 0, with k at least 2")
     used = table[table.sum(axis=1) > 0]
     totals = used.sum(axis=0)
-    chi_square, p_value = stats.chisquare(totals)
     uneven, counted = used - used.mean(axis=1, keepdims=True), tuple(totals.tolist())
     spread, whole = uneven.T @ uneven, 1.0
     if uneven.any():
         scale = (spread**2).sum() / np.trace(spread)
         whole = float(stats.chi2.sf((uneven.sum(axis=0) ** 2).sum() / scale, np.trace(spread) / scale))
-    return Uniformity(counted, float(chi_square), float(p_value), whole)
+    return Uniformity(counted, whole)
 
 
 MOST_ENUMERATED = 300_000
@@ -309,6 +304,8 @@ def grade_score_chance(n_options: int, n_answered: int, *, seed: int = 0) -> flo
     >>> grade_score_chance(2, 2)
     0.5
     """
+    if not 2 <= n_answered <= n_options:
+        raise InvalidInputError(f"n_answered is {n_answered} of {n_options} options; give at least 2, and at most all")
     patterns = comb(n_options - 1, n_answered - 1) * n_options ** (n_answered - 1)
     if patterns <= MOST_ENUMERATED:
         total = sum(float(block.sum()) for block in _every_choice(n_options, n_answered))

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,9 @@ from scipy import optimize, stats
 from scipy.sparse import csc_array
 from scipy.special import expit, logit, logsumexp
 
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import UnscoredBounds
+from evenhand.options import IntervalMethod
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -207,6 +208,9 @@ class IntervalLevel:
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        methods = get_args(IntervalMethod)
+        if self.method not in methods:
+            raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, methods)}")
 
     @classmethod
     def of(cls, level: Level) -> Self:
@@ -342,10 +346,7 @@ def mean_intervals(
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
     (0.57, 0.75, 0.83, None)
     """
-    table, (low, high) = np.asarray(values, dtype=float), bounds
-    if (np.abs(table - (low + high) / 2) > (0.5 + 1e-9) * (high - low)).any():
-        outside = float(table[np.abs(table - (low + high) / 2) > (high - low) / 2][0])
-        raise InvalidInputError(f"the score {outside!r} is outside the bounds {bounds!r}; pass those that hold for it")
+    table = np.asarray(values, dtype=float)
     present = ~np.isnan(table)
     return ratio_intervals(np.where(present, table, 0.0), present.astype(float), level=level, bounds=bounds)
 
@@ -399,7 +400,8 @@ def ratio_intervals(
     :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
 
     Args:
-        numerators: (n_rows, n_scores) or (n_rows,), each ratio of a row within the bounds; NaN is missing.
+        numerators: (n_rows, n_scores) or (n_rows,), each ratio of a row within the bounds (on the logit scale only that
+            of all rows); NaN is missing.
         denominators: The same shape, not negative. A row whose denominator is 0 or NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
         bounds: The least and greatest value of a ratio.
@@ -421,7 +423,13 @@ def ratio_intervals(
     over = IntervalLevel.of(level)
     x, d = _ratio_columns(numerators, denominators)
     lower, upper = bounds
+    if not -np.inf < lower < upper < np.inf:
+        raise InvalidInputError(f"bounds is {bounds!r}; give the least and the greatest score, both finite")
     x = (x - lower * d) / (upper - lower)
+    outside = np.abs(x - d / 2) > (0.5 + 1e-9) * d
+    if outside.any() and not on_logit_scale:
+        score = float(lower + (upper - lower) * x[outside][0] / d[outside][0])
+        raise InvalidInputError(f"the score {score!r} is outside the bounds {bounds!r}; pass those that hold for it")
     if over.clusters is not None:
         labels = over.labels(len(x))
         x, d = cluster_sums(x, labels), cluster_sums(d, labels)
@@ -455,6 +463,11 @@ def _standard_errors(x: FloatArray, d: FloatArray) -> FloatArray:
 
 def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x, d = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    if x.shape != d.shape or x.ndim not in {1, 2} or (d < 0).any():
+        raise InvalidInputError(
+            f"numerators of the shape {x.shape!r} and denominators of the shape {d.shape!r} do not fit: give both as "
+            "(n_rows, n_scores) or (n_rows,), and no negative denominator"
+        )
     x, d = (each[:, None] if each.ndim == 1 else each for each in (x, d))
     present = (d > 0) & ~np.isnan(x)
     return np.where(present, x, 0.0), np.where(present, d, 0.0)

@@ -590,7 +590,6 @@ class Ranking:
             all is to hold at any time. Ranks, groups and differences are of win rates then.
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
             unequal strength, and ranks, groups and differences are of strengths.
-        contests_added: Whether contests were added to strengths that the contests alone leave infinite.
         level: The level of the intervals, and one minus the error rate of the groups.
         anytime: Intervals and tests hold at all looks at a growing sample together, and wherever it stops.
     """
@@ -600,7 +599,6 @@ class Ranking:
     groups: tuple[tuple[str, ...], ...]
     position: Interval | Missing
     balanced: bool
-    contests_added: bool
     level: float
     anytime: bool
 
@@ -695,7 +693,6 @@ def rank_systems(
         groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
         position=position,
         balanced=balanced,
-        contests_added=field is not None and field.contests_added,
         level=over.level,
         anytime=anytime,
     )

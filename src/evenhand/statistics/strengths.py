@@ -252,7 +252,6 @@ class StrengthModel:
         position_probability: The probability that the first-shown wins a decided contest between equals: 0.5 is no
             position advantage.
         level: The level of the intervals.
-        contests_added: Whether contests were added to keep strengths finite.
         placed: The systems that have a strength.
         fit: The fit: the strengths of these, the order effect if there is one, and the tie if it is an outcome.
         ordered: Whether there is an order effect.
@@ -262,7 +261,6 @@ class StrengthModel:
     strengths: tuple[Interval | Missing, ...]
     position_probability: Interval | Missing
     level: float
-    contests_added: bool
     placed: tuple[int, ...]
     fit: LogitFit | None = field(compare=False, repr=False)
     ordered: bool
@@ -385,7 +383,6 @@ def fit_strengths(
         strengths=tuple(strengths[system] for system in range(len(contests.systems))),
         position_probability=position,
         level=level,
-        contests_added=added,
         placed=tuple(placed.tolist()),
         fit=fit,
         ordered=ordered and fit is not None,

@@ -61,7 +61,7 @@ from evenhand.unitxt.bases import (
     own_words,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
-from evenhand.unitxt.engine_replies import flatten, message_of, public_fields, read_failure, read_output
+from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output
 from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion
 
@@ -115,20 +115,20 @@ class EngineArtifact(FrozenArtifact, InferenceEngine):
         for outcome in outcomes:
             if isinstance(outcome, BaseException):  # the replies that came are in the journal
                 raise outcome
-        outputs = [self._to_output(outcome) for outcome in outcomes if isinstance(outcome, Completion)]
+        outputs = [
+            TextGenerationInferenceOutput(
+                prediction=reply.text or "",
+                generated_text=reply.text or "",
+                input_tokens=reply.prompt_tokens,
+                output_tokens=reply.completion_tokens,
+                stop_reason=reply.finish_reason,
+                model_name=reply.model,
+                inference_type=self.label,
+            )
+            for reply in outcomes
+            if isinstance(reply, Completion)
+        ]
         return self.get_return_object(outputs, return_meta_data)
-
-    def _to_output(self, completion: Completion) -> TextGenerationInferenceOutput:
-        text = completion.text or ""
-        return TextGenerationInferenceOutput(
-            prediction=text,
-            generated_text=text,
-            input_tokens=completion.prompt_tokens,
-            output_tokens=completion.completion_tokens,
-            stop_reason=completion.finish_reason,
-            model_name=completion.model,
-            inference_type=self.label,
-        )
 
     def get_return_object(self, outputs: list[TextGenerationInferenceOutput], return_meta_data: bool) -> list[Any]:
         """Return texts, or with meta data unitxt's outputs."""
@@ -366,16 +366,9 @@ class UnitxtBridge:
         """Return the reply to one request.
 
         Raises:
-            RejectedRequestError: If the engine may not see data of the classification of the question, or of one on the
-                sheet.
             EngineError: If the engine failed on this request.
         """
         policies = classifications_of(request) if self.marked is None else (self.marked,)
-        for policy in policies:  # refused here, it costs the others of its batch nothing
-            try:
-                self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
-            except Exception as error:
-                raise RejectedRequestError(message_of(error, ()), cause="data_classification") from error
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(_Waiting(request, policies[0] if policies else None, reply))
         return await reply

@@ -28,7 +28,7 @@ from evenhand.data.documents import (
     reads_as_sentence,
 )
 from evenhand.data.fields import cell_name, field_of, key_of
-from evenhand.data.formats import FORMATS, translate_format
+from evenhand.data.formats import translate_format
 from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.files import expanded
@@ -46,8 +46,6 @@ EXAMPLES: Final[Mapping[Kind, str]] = {
 VALUES: Final[Mapping[Kind, type[FrozenModel]]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
 
 _CATALOG_ID: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
-_OF_A_CRITERION: Final = frozenset({"__type__", "name", *CRITERION_FIELDS})
-"""A mapping that is a criterion has one of these fields."""
 
 
 class UndefinedScoreWarning(EvenhandWarning):
@@ -220,12 +218,6 @@ def load(reference: object) -> Criterion | Rubric | Checklist:
     """
     referent = resolve(reference)
     kind = kind_of(referent)
-    if isinstance(referent.data, dict) and kind == "criterion" and not _OF_A_CRITERION & referent.data.keys():
-        raise ArtifactError(
-            f"{referent.what} is an object with the fields {sorted(referent.data)!r}, which is neither a criterion "
-            "(name, description, options), a rubric (criteria or sections), a checklist (items) nor in a format of "
-            f"another tool that is known by its shape: {', '.join(FORMATS)}"
-        )
     if kind == "rubric":
         return load_rubric(referent)
     return load_checklist(referent) if kind == "checklist" else load_any_criterion(referent)
