@@ -99,3 +99,8 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
     how = {"response_fields": "\ud83d", "guidelines": "\ud83d", "journal": None}
     judge([{"\ud83d": "good"}], "Is it?", evenhand.SimulatedEngine(), **how).save(tmp_path / "named.parquet")
     assert [*evenhand.open(tmp_path / "named.parquet").systems] == ["\ufffd"]
+    graded = evenhand.grade_scores(
+        [{"a": "x", "\ud83d": "y"}], "Which?", evenhand.SimulatedEngine(), response_fields=["a", "\ud83d"], journal=None
+    )
+    for name in ("graded.parquet", "graded.jsonl"):
+        graded.save(tmp_path / name)

@@ -142,6 +142,7 @@ def test_t_is_students_interval():
 def test_what_cannot_be_used_is_named(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call()
+    assert mean_intervals([math.nan], bounds=(0, 0)) == (None,)  # a rubric whose weights are all 0
 
 
 @pytest.mark.parametrize("n", [1, 4, 10, 41])

@@ -307,8 +307,13 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
 
 def _held(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """Return the values of rows under a name, as a file can hold them."""
-    values = [row.get(name) for row in rows]
-    return [without_lone_surrogates(each) if isinstance(each, str) else each for each in values]
+    return [_sound(row.get(name)) for row in rows]
+
+
+def _sound(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_sound(each) for each in value]
+    return without_lone_surrogates(value) if isinstance(value, str) else value
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -707,7 +712,7 @@ def write(
     """
     if check_ending(path, SUFFIXES) == ".jsonl":
         with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-            file.writelines(as_json(line_of(cell, leave_out)) + "\n" for cell in cells)
+            file.writelines(without_lone_surrogates(as_json(line_of(cell, leave_out))) + "\n" for cell in cells)
         return
     held, empty = iter(cells), {LONG[name] for name in leave_out}
     first = list(islice(held, 1))

@@ -422,6 +422,8 @@ def ratio_intervals(
     """
     over = IntervalLevel.of(level)
     x, d = _ratio_columns(numerators, denominators)
+    if not d.any():
+        return tuple([None] * d.shape[1])
     lower, upper = bounds
     if not -np.inf < lower < upper < np.inf:
         raise InvalidInputError(f"bounds is {bounds!r}; give the least and the greatest score, both finite")
