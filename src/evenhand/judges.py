@@ -23,7 +23,7 @@ from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
 from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import OpenPanel, opened_journal
-from evenhand.judging.run import as_asked, warn_of_missing_logprobs
+from evenhand.judging.run import as_asked, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
 from evenhand.modes.mode import Mode, Subject
@@ -115,6 +115,7 @@ class Judge:
         texts = {"a": "", "b": ""} if self._mode.compares_two else {"response": ""}
         example = self._subject_of(texts, {"context": dict.fromkeys(self._shown, "")})
         self._questions(example)
+        warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"

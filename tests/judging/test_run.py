@@ -1,13 +1,17 @@
 """A run of the grid: every vote in its place, no call too many, and failures that are told."""
 
+import warnings
+
 import pytest
 
+from evenhand import Judge, OpenAICompatibleEngine
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import (
     TooManyFailuresError,
     TransientEngineError,
 )
 from evenhand.judging.conversation import Flow
+from evenhand.judging.run import AlikeDrawsWarning
 from evenhand.options import Grid
 from evenhand.question import Question
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -142,3 +146,12 @@ def test_no_draw_is_made_that_could_not_change_the_outcome(script, made):
     votes = drawn(judge, question, stop_early=True)
     assert [vote.sample for vote in votes] == list(range(made))
     assert max(request.sample for request in judge.requests) == made - 1
+
+
+@pytest.mark.parametrize(("temperature", "samples", "warned"), [(0.0, 3, True), (0.0, 1, False), (0.7, 3, False)])
+def test_repeated_draws_at_temperature_0_are_warned_of(temperature, samples, warned):
+    judge = OpenAICompatibleEngine(model="judge", base_url="http://127.0.0.1:9/v1", temperature=temperature)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Judge("Is it right?", judge, samples=samples, journal=None)
+    assert [each.category for each in told] == [AlikeDrawsWarning] * warned

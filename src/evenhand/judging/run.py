@@ -32,6 +32,10 @@ AnyLimits = TypeVar("AnyLimits", bound=Limits)
 Shown = tuple[int, Mapping[str, str | None], Iterable[Mapping[str, str]]]
 
 
+class AlikeDrawsWarning(EvenhandWarning):
+    """Repeated draws are asked of a judge at temperature 0, which tends to give the same reply again."""
+
+
 class NoLogprobsWarning(EvenhandWarning):
     """Log-probabilities were asked for and a judge gave none, so its votes count what they select."""
 
@@ -59,6 +63,7 @@ def ask(
         JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
     questions = as_asked(questions, options, flow)
+    warn_of_alike_draws(judges, options.samples)
     check_classified(questions, judges)
     run = None
     try:
@@ -113,6 +118,18 @@ def as_asked(questions: Sequence[Question], options: RunOptions, flow: Flow) -> 
         return questions
     own = (given,) if isinstance(given, str) else given
     return [replace(question, data_classifications=(own, *question.data_classifications)) for question in questions]
+
+
+def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
+    """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
+    alike = [each.judge_id for each in judges if (each.identity() or {}).get("sampling", {}).get("temperature") == 0]
+    if samples > 1 and alike:
+        warnings.warn(
+            f"samples={samples!r} asks for repeated draws, but the judges {alike!r} have the temperature 0, so the "
+            "draws will be alike and their spread says little: give them a temperature",
+            AlikeDrawsWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
