@@ -63,6 +63,7 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
+    import datasets
     import pandas as pd
     import pyarrow
 
@@ -778,6 +779,12 @@ class Results(PrintedTables):
 
         rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(rows))
+
+    def to_dataset(self) -> datasets.Dataset:
+        """Return a Hugging Face data set with one row per entry, its votes inside."""
+        import datasets  # noqa: PLC0415 - as above
+
+        return datasets.Dataset.from_list(list(self.records(votes=True)))
 
     def to_run_file(self, path: str | Path | None = None) -> str:
         """Return the run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
