@@ -179,9 +179,9 @@ class Seeded(Options):
 class Grid(Seeded):
     """How often every question is put, and under which changed conditions.
 
-    ``check_positional_bias`` draws each instance with its probability, at least one. The orders ``both`` (given, then
-    reversed) and ``cyclic`` (every rotation, so that every item stands in every place once) hold what is needed
-    already.
+    ``check_positional_bias`` draws each instance with its probability, so a small share of few rows may draw none. The
+    orders ``both`` (given, then reversed) and ``cyclic`` (every rotation, so that every item stands in every place
+    once) hold what is needed already.
     """
 
     orders: Orders = option("given", "``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.")
