@@ -1,7 +1,5 @@
 """Judges whose faults are known exactly, through the whole pipeline: the report recovers each within its interval."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ def rows_of(number):
         quality, lengths = KINDS[place % len(KINDS)]
         first, second = (f"{name}{place} ".ljust(length, "x") for name, length in zip("ab", lengths, strict=True))
         label = preferred[LABELS[int(np.sign(quality))]]
-        rows.append({"a": first, "b": second, "quality": json.dumps([quality, 0.0]), "preferred": label})
+        rows.append({"a": first, "b": second, "quality": str(quality), "preferred": label})
     return rows
 
 
