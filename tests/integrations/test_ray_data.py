@@ -258,8 +258,9 @@ def test_nothing_is_unpickled_where_ray_has_registered_its_types(server, tmp_pat
     held = pyarrow.array([pickle.dumps(Planted(marker))], pyarrow.large_binary())
     extra = pyarrow.ExtensionArray.from_storage(ArrowPythonObjectType(), held)
     table = pyarrow.table({"id": ["a"], "question": ["b"], "response": ["c"], "extra": extra})
-    pyarrow.parquet.write_table(table, path)
-    data = {"a data set of Ray": ray.data.from_arrow(table), "files": [path, path]}.get(way, path)
+    for each in (path, tmp_path / "more.parquet"):
+        pyarrow.parquet.write_table(table, each)
+    data = {"a data set of Ray": ray.data.from_arrow(table), "files": tmp_path / "*.parquet"}.get(way, path)
     with pytest.raises(InvalidInputError, match=r"extension type 'ray.data.arrow_pickled_object'"):
         read_rows(path) if way == "one process" else judged(server, data, tmp_path)
     assert not marker.exists()
