@@ -232,8 +232,11 @@ def notes_on(scores: Sequence[Corrected]) -> list[str]:
 def _worth_of(score: Corrected) -> Iterator[str]:
     """Yield what the judge is worth, as far as a test or a limit allows to say so, and that its own mean misleads."""
     corrected, saved, labels = score.corrected, score.labels_saved, format_count(score.num_labelled, "label")
-    if isinstance(corrected, Missing) or isinstance(saved, Missing):
-        yield corrected.reason if isinstance(corrected, Missing) else saved.reason  # type: ignore[union-attr] # one of the two
+    if isinstance(corrected, Missing):
+        yield corrected.reason
+        return
+    if isinstance(saved, Missing):
+        yield saved.reason
         return
     if score.informative and saved >= 1:
         yield f"with these {labels} the judge is worth {format_count(saved)} more"
