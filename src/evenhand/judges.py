@@ -147,7 +147,7 @@ class Judge:
             return self._result(about, await asyncio.wrap_future(votes))
 
     def run(self, **subject: Unpack[SubjectFields]) -> Result:
-        """Do the same outside of an event loop; in one it works too, and nothing else runs there meanwhile."""
+        """Do the same outside an event loop; inside one, it blocks the loop until the result is there."""
         about, votes = self._begin(subject)
         try:
             with ungrouped():

@@ -519,7 +519,7 @@ def row_batches(data: object, split: str | None = None, *, held: bool = False) -
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """Return how many rows a data set has, where that is known without reading them, as it is not of files; else None.
+    """Return the number of rows of a data set; None if they must be read to be counted, as those of files.
 
     >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(())), rows_known("rows.jsonl")
     (2, None, None)
