@@ -253,6 +253,7 @@ def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplo
     ]  # once for each bridge
     plain = BridgeTestScriptedEngine(extra_headers={"a": [1, 0.5, None, True, ("x",), {"y"}, Path("z")]})
     assert UnitxtBridge(plain).identity() == UnitxtBridge(plain).identity()
+    assert public_fields({"stop": [set("hgfedcba")]})[0] == {"stop": [list("abcdefgh")]}  # the same in every process
 
 
 @pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])

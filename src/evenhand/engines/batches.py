@@ -43,8 +43,8 @@ from evenhand.engines.replies import (
     mappings,
     read_completion,
     read_error,
+    reply_without_text,
     short_enough,
-    unread_reply,
 )
 from evenhand.errors import (
     BudgetExhaustedError,
@@ -656,7 +656,7 @@ class BatchJudge(RemoteJudge):
         except FatalEngineError as error:  # of one request, whose others are answered
             return key, RejectedRequestError(str(error), cause=error.cause)
         except EngineError as error:
-            return key, unread_reply(error) or error
+            return key, reply_without_text(error) or error
 
 
 def _may_be_made(error: EngineError) -> bool:

@@ -100,7 +100,7 @@ def engine_of(given: object) -> object:
             raise ArtifactError(f"{name!r} is not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
         entry = json.loads(path.read_text(encoding="utf-8"))
         fields = {field: value for field, value in entry.items() if not field.startswith("__")}
-        return TYPES[entry["__type__"]](**{**fields, **(read_brackets(name, bracket + rest) if bracket else {})})
+        return TYPES[entry["__type__"]](**{**fields, **read_brackets(name, bracket + rest)})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
     return fetch_engine(given, {} if "{" in name else read_brackets(name, bracket + rest))  # unless it is JSON
@@ -135,14 +135,12 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
     return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
 
 
-def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
-    """Return the engines, asked in batches or not; None leaves it to each.
+def with_batch(engines: Sequence[object], batch: bool) -> list[object]:
+    """Return the engines, asked in batches or not.
 
     Raises:
         InvalidInputError: If one is to be asked in batches and has none.
     """
-    if batch is None:
-        return engines
     found: list[Any] = [engine_of(engine) for engine in engines]
     for place, engine in enumerate(found):
         if hasattr(engine, "batch_interval"):  # an engine that has batches, or its artifact

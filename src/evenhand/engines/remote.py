@@ -25,7 +25,7 @@ from evenhand.engines.base import HOSTED, Engine, Request
 from evenhand.engines.budget import believed_tokens, message_bytes
 from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress
 from evenhand.engines.limits import Gate, tell
-from evenhand.engines.replies import check_variable_name, refused_parameter, short_enough, speaks_of, unread_reply
+from evenhand.engines.replies import check_variable_name, refused_parameter, reply_without_text, short_enough, speaks_of
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -372,9 +372,9 @@ class RemoteJudge:
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
         except EngineError as error:
-            if (unread := unread_reply(error)) is None:
+            if (reply := reply_without_text(error)) is None:
                 raise
-            return unread
+            return reply
 
     def _after_failure(self, error: EngineError, gate: Gate, trial: _Trial, entered_at: float) -> float:
         """Return the seconds that the request waits by itself before it queues again.

@@ -35,7 +35,7 @@ GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
 FILTERED: Final = "content_filter"
 FILTER_CODES: Final = (FILTERED, "content_policy_violation", "ContentPolicyViolation")
 """Words of a 400 whose prompt a content filter stopped; the last is litellm's."""
-UNREAD: Final = frozenset({"too_long", FILTERED})
+WITHOUT_TEXT: Final = frozenset({"too_long", FILTERED})
 """The causes of failures that are replies all the same: a finish reason without a text."""
 GONE: Final = frozenset({"http_404", "http_410"})
 """The causes of failures that say that something is not, or no longer, there."""
@@ -104,9 +104,9 @@ def short_enough(completion: Completion) -> Completion:
     return completion.model_copy(update={"text": None, "finish_reason": "too_long", "logprobs": None})
 
 
-def unread_reply(error: EngineError) -> Completion | None:
+def reply_without_text(error: EngineError) -> Completion | None:
     """Return the reply without a text that a failure stands for: it was paid for, and another would be no better."""
-    return Completion(text=None, finish_reason=error.cause) if error.cause in UNREAD else None
+    return Completion(text=None, finish_reason=error.cause) if error.cause in WITHOUT_TEXT else None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

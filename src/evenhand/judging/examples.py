@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,11 +53,11 @@ class ExamplePool:
             for place, case in enumerate(self.cases)
             if not self.rows[place] & own_rows
         }
-        drawn = self._balanced(lots, lambda label: self._lot(name, label))
+        drawn = self._balanced(lots, name)
         shown = sorted(drawn, key=lambda place: self._lot("order", lots[place]))
         return replace(question, examples=tuple(self.cases[place] for place in shown))
 
-    def _balanced(self, lots: Mapping[int, str], label_lot: Callable[[str], str]) -> list[int]:
+    def _balanced(self, lots: Mapping[int, str], criterion: str) -> list[int]:
         """Draw the places of the cases: each next case has one of the labels drawn least often so far."""
         left: dict[str, list[int]] = {}
         for place in sorted(lots, key=lots.__getitem__, reverse=True):
@@ -66,7 +66,7 @@ class ExamplePool:
         counts: Counter[str] = Counter()
         taken: set[str] = set()
         while len(drawn) < self.number and left:
-            label = min(left, key=lambda label: (counts[label], label_lot(label)))
+            label = min(left, key=lambda label: (counts[label], self._lot(criterion, label)))
             place = left[label].pop()
             if not left[label]:
                 del left[label]

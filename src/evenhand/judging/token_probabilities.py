@@ -7,15 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from evenhand.parsing.reading import field_span
+from evenhand.parsing.reading import Span, field_span
 from evenhand.votes import TokenLogprob
 
 _SURROUNDINGS = " \t\r\n\u00a0\u0120\u010a\u2581\"'`*_.,:;!()[]{}<>“”„‘’«»「」『』（）【】。，、：；！…"
 """The signs around a word within a token: white space and its marks in vocabularies (Ġ, Ċ, ▁), quotes,
 Markdown, punctuation."""
-
-
-Span = tuple[int, int]
 
 _BYTES = re.compile(r"<0x[0-9A-Fa-f]{2}>|bytes:(?:\\x[0-9A-Fa-f]{2})+")
 """The parts of a character as servers write them."""

@@ -417,8 +417,8 @@ def awaited_groups(instances: Sequence[Mapping[str, Any]], judged: Sequence[Judg
     return list(groups.values())
 
 
-def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
-    """Yield the identities of the values in an instance, which copies of its containers share."""
+def _identity(instance: Mapping[str, Any]) -> Identity:
+    """Return the identities of the values in an instance, which copies of its containers share."""
 
     def values(given: Any) -> Iterator[Any]:
         if isinstance(given, (dict, list, tuple)):
@@ -546,7 +546,7 @@ class JudgeMetric(RunFields):
             raise InvalidInputError(NO_ENGINE)
         given = as_list(self.inference_engine)
         given = given if self.model is None else with_model(given, self.model)
-        return given if self.batch is None else list(with_batch(given, self.batch))
+        return given if self.batch is None else with_batch(given, self.batch)
 
     def panel(self) -> tuple[list[JudgeEngine], str]:
         """Return the judges, and their name in score names as unitxt builds it: evaluator's name or id, and label.

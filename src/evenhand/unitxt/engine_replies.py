@@ -50,9 +50,18 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
         opaque.append(type(value).__name__)
         return opaque[-1]
 
-    plain = to_jsonable_python(fields, fallback=type_of, inf_nan_mode="strings", bytes_mode="base64")
+    plain = to_jsonable_python(_with_sorted_sets(fields), fallback=type_of, inf_nan_mode="strings", bytes_mode="base64")
     public: Any = _public("", plain, guarded=False)
     return public, list(dict.fromkeys(opaque))
+
+
+def _with_sorted_sets(value: object) -> object:
+    """Return a field with its sets as sorted lists, since their order differs between processes."""
+    if isinstance(value, Mapping):
+        return {key: _with_sorted_sets(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_sorted_sets(item) for item in value]
+    return sorted(map(_with_sorted_sets, value), key=str) if isinstance(value, AbstractSet) else value
 
 
 def _public(name: str, value: object, *, guarded: bool) -> object:

@@ -131,7 +131,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         return Referent(translate_format(read_document(path, what), what), reference, what, path.stem)
     if isinstance(reference, str):
         return _resolve_text(reference, kind)
-    if is_artifact(reference):
+    if is_of(reference, "unitxt"):
         from evenhand.unitxt.criteria_artifacts import data_of  # noqa: PLC0415 - imports unitxt
 
         found = data_of(reference)
@@ -182,7 +182,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
         ArtifactError: If it is something else, or no catalog holds the id.
     """
     given = plain_cell(given)
-    if (isinstance(given, (VALUES[kind], Mapping, list, tuple)) or is_artifact(given)) and given:
+    if (isinstance(given, (VALUES[kind], Mapping, list, tuple)) or is_of(given, "unitxt")) and given:
         return resolve(given, kind)
     text = given.strip() if isinstance(given, str) else ""
     inline = text.startswith(("{", "[")) or (kind == "criterion" and reads_as_sentence(text))
@@ -192,11 +192,6 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
         f"{shown(given)} is no {kind} of a row; give the content of a file with a {kind}, or an id such as "
         f"{EXAMPLES[kind]!r}, with nothing in brackets behind it; no file is read because a row of data names it"
     )
-
-
-def is_artifact(value: object) -> bool:
-    """Return whether a value is an artifact of unitxt, such as its criteria and its engines."""
-    return is_of(value, "unitxt")
 
 
 def shown(reference: object) -> str:
