@@ -33,10 +33,10 @@ class Benchmark:
     """A module of this package.
 
     Attributes:
-        name: Of the module, and behind a colon what it measures of several things: the option of this name.
+        name: The name of the module; after a colon, the option that selects one of several measurements.
         about: What it measures, against what.
         quick: Arguments of the short form.
-        rivals: What pip installs beside it; the module leaves out what is not there.
+        rivals: The packages that pip installs first; the module leaves out those that are not installed.
         is_long: It has no short form: left out with ``--quick``.
     """
 
@@ -60,20 +60,20 @@ def of(name: str, about: str, quick: str = "", *, rivals: Sequence[str] = (), is
 
 ALL = (
     of("size", "Lines, files, functions, import circles, and what a call enters"),
-    of("throughput", "Assessments a second beside unitxt's judge and bare loops", "--assessments 100 --rounds 1"),
+    of("throughput", "Assessments per second, with unitxt's judge and bare loops", "--assessments 100 --rounds 1"),
     of("throughput:prefix-cache", "Prompts that a server's prefix cache does not hold", "--assessments 50"),
-    of("cpu", "CPU of a one-step assessment beside a bare aiohttp loop", "--assessments 1000 --rounds 3"),
+    of("cpu", "CPU of a one-step assessment, with a bare aiohttp loop", "--assessments 1000 --rounds 3"),
     of("streams", "A streamed run: CPU, memory, bytes on disk", "5000"),
     of("ranks", "Rankings of 60 systems on 9,000 prompts: CPU and memory", "speed"),
     of("memory", "What a result takes in memory and on disk", "--assessments 500 --saved 5000"),
-    of("intervals", "Global scores with intervals beside unitxt's bootstrap"),
-    of("faults", "Troubles of a server, beside autorubric and unitxt", "--rows 8 --only 500", rivals=("autorubric",)),
+    of("intervals", "Global scores with intervals, with unitxt's bootstrap"),
+    of("faults", "Troubles of a server, with autorubric and unitxt", "--rows 8 --only 500", rivals=("autorubric",)),
     of("reading", "How replies are read, on recorded replies"),
     of("paired_differences", "Coverage of paired differences", is_long=True),
     of("clusters", "Coverage where rows come in documents", is_long=True),
     of(
         "correction",
-        "Corrected scores beside other methods",
+        "Corrected scores, with other methods",
         "--data-sets 20 --only 0/1 --resamples 200",
         rivals=("judgy", "ppi-python", "cje-eval"),
         is_long=True,

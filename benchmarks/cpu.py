@@ -73,14 +73,14 @@ def called(engine: object, data: Sequence[dict[str, str]], journal: str | None =
 
 
 def bodies_of(count: int, labels: Sequence[str]) -> list[Body]:
-    """The requests that evenhand makes of so many assessments."""
+    """The requests that evenhand sends for this number of assessments."""
     with JudgeServerProcess(labels=labels) as server:
         journaled(server.base_url, 64, rows(count))
         return [seen["body"] for seen in server.requests()]
 
 
 def milliseconds(run: Callable[[], object], count: int) -> float:
-    """Of CPU for each of so many."""
+    """Milliseconds of CPU for each of ``count`` assessments."""
     begin = time.process_time()
     run()
     return 1000 * (time.process_time() - begin) / count

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,7 @@ RIVALS: Mapping[str, tuple[Rival, Callable[[int], str]]] = {
 
 
 def run_rival(name: str, server: JudgeServer, trouble: Trouble, folder: Path) -> Run:
-    """What a tool says of the rows; whatever ends it leaves it with nothing."""
+    """The scores that a tool gives the rows; none if it ends with an error."""
     judge, true = RIVALS[name]
     numbers = list(dict.fromkeys(trouble.numbers))
     error = None
@@ -166,12 +166,12 @@ def rival_cell(name: str, trouble: Trouble, folder: Path) -> Outcome:
         seen = list(server.requests)
         server.clear_faults()
         again = run_rival(name, server, trouble, folder)
-        measured = partial(counted, reply=reply_to_rival, asked=asked_by_rival)
-        return measured(first, again, seen, server.requests, stranger.seen)
+        requests = server.requests
+        return counted(first, again, seen, requests, stranger.seen, reply=reply_to_rival, asked=asked_by_rival)
 
 
 def cell(tool: str, mode: str, trouble: Trouble) -> Outcome:
-    """What a tool comes to in a trouble."""
+    """The outcome of a tool in a trouble."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")
         if tool in RIVALS:

@@ -1,4 +1,4 @@
-"""Seconds for the global scores with intervals: evenhand's reduce beside unitxt's bootstrap, over the same numbers.
+"""Seconds for the global scores with intervals: evenhand's reduce and unitxt's bootstrap, over the same numbers.
 
 ``python -m benchmarks.intervals`` prints a Markdown table. unitxt's bootstrap is run where that takes seconds only.
 """

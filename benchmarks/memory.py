@@ -1,12 +1,12 @@
 """What a result takes in memory for each assessment, and how long a great one takes to save and to open again.
 
 ``python -m benchmarks.memory`` prints three Markdown tables: kB for each assessment in both orders, with and without
-prompts, beside the caller's data; and of a saved result the seconds to save and open, kB for each assessment on disk
-and when opened, and by how much the process grew at most; and of a result in parts the seconds and the CPU until it is
-opened, printed and its findings are made, and the peak of the process that does it (another, which judged nothing).
-The parts are one of 5,000 rows, copied under ids of their own.The judge is simulated, but writes reasons of 450
-characters. Memory is what Python's allocations come to (``tracemalloc``); what a file holds is among it where it is
-kept.
+prompts, in addition to the caller's data; and of a saved result the seconds to save and open, kB for each assessment
+on disk and when opened, and by how much the process grew at most; and of a result in parts the seconds and the CPU
+until it is opened, printed and its findings are made, and the peak of the process that does it (another, which judged
+nothing).
+The parts are one of 5,000 rows, copied under ids of their own. The judge is simulated, but writes reasons of
+450 characters. Memory is the sum of Python's allocations (``tracemalloc``), with what is kept of a file.
 """
 
 import argparse
@@ -44,7 +44,7 @@ REASONS, RESPONSE, QUESTION = 60, 120, 30
 
 
 def words(number: int, seed: int | str) -> str:
-    """A text of so many words, different for every seed."""
+    """A text of this number of words, different for every seed."""
     return " ".join(random.Random(seed).choices(WORDS, k=number))
 
 
@@ -130,7 +130,7 @@ print(*(f"{each:.2f}" for each in found), sep=" | ")
 
 
 def write_parts(count: int, size: int, folder: Path) -> None:
-    """A result of so many rows in parts of one size: the first is judged, the others are copies of it."""
+    """A result of ``count`` rows in parts of one size: the first is judged, the others are copies of it."""
     data = [{"id": f"row-{row}", **each} for row, each in enumerate(rows(size))]
     how = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
     first = folder / "part-000000.parquet"

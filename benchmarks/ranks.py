@@ -1,8 +1,8 @@
 """Are the ranks right in every design? Contests are simulated with strengths that are known.
 
 ``python -m benchmarks.ranks [data sets]`` prints a table. A row is a design; the columns are the share of data sets of
-equal systems in which any two are told apart (the familywise error), the share in which all rank intervals together
-hold the true ranks, and Kendall's tau between the ranks and the truth beside that of the strengths. The outcomes of a
+equal systems in which any two differ significantly (the familywise error), the share in which all rank intervals
+hold the true ranks, and Kendall's tau between the ranks and the truth, and that of the strengths. The outcomes of a
 prompt depend on one another: each system is better or worse there than elsewhere. ``python -m benchmarks.ranks
 baselines`` counts in how many of 60 designs against a baseline the best system is first; ``python -m benchmarks.ranks
 speed`` measures rankings and paired differences of 60 systems on 9,000 prompts, each in a process of its own.

@@ -137,9 +137,9 @@ def names_of(node: ast.AST, module: str, *, is_package: bool) -> list[str]:
     return []
 
 
-def imported(trees: Mapping[str, ast.Module], facade: str = "evenhand") -> dict[str, set[str]]:
+def imported(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
     """Module -> the modules of the package that it imports in any way; the facade is left out."""
-    packages = {name.rpartition(".")[0] for name in trees}
+    facade, packages = "evenhand", {name.rpartition(".")[0] for name in trees}
     found: dict[str, set[str]] = {}
     for module, tree in trees.items():
         own = found.setdefault(module, set())

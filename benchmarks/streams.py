@@ -23,7 +23,7 @@ CRITERION = "Is the answer right?"
 
 
 def _memory() -> float:
-    """MiB that the process holds now; where nobody says, the most that it held."""
+    """MiB that the process holds now; its peak on systems without ``/proc``."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * resource.getpagesize() / 2**20

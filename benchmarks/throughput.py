@@ -4,8 +4,8 @@
 All rivals make the same number of calls: two steps, two orders, 4 calls per assessment. autorubric, which makes one
 call per criterion, grades four times as many texts; it is left out where it is not installed.
 
-``python -m benchmarks.throughput --prefix-cache`` says instead how much of the prompts a server's prefix cache does not
-find, beside what the rows hold of their own.
+``python -m benchmarks.throughput --prefix-cache`` prints instead the bytes of the prompts, and those that a server's
+prefix cache does not hold, for each byte of the rows' own data.
 """
 
 import argparse
@@ -165,7 +165,7 @@ def litellm_engine(base_url: str, in_flight: int, *, direct: bool = False) -> Li
 
 
 def recorded_bodies(count: int) -> list[Body]:
-    """The requests that evenhand makes of so many assessments."""
+    """The requests that evenhand sends for this number of assessments."""
     with JudgeServerProcess(labels=LABELS) as server:
         run_evenhand(openai_compatible(server.base_url, 64), count)
         return [seen["body"] for seen in server.requests()]
@@ -275,7 +275,7 @@ SHARING: dict[str, tuple[bool, Callable[[list[dict[str, str]], object], object]]
 
 
 def own_rows(count: int, size: int) -> list[dict[str, str]]:
-    """Rows in which a question and a response have so many bytes together, and another response as many again."""
+    """Rows in which a question and a response have ``size`` bytes together, and another response as many."""
     drawn = random.Random(size)
 
     def text(length: int) -> str:

@@ -177,7 +177,7 @@ def python_pages():
     placed = {name for _, names in NAMES.values() for name in names}
     if gone := placed - {*evenhand.__all__}:
         raise PluginError(f"docs/hooks.py names what is not public: {sorted(gone)}")
-    NAMES["judging"][1].extend(sorted({*evenhand.__all__} - placed))  # what nobody has placed
+    NAMES["judging"][1].extend(sorted({*evenhand.__all__} - placed))  # the names that no page has
     pages = {
         page: f"# {title}\n\n" + "\n".join(f"::: evenhand.{name}\n" for name in names)
         for page, (title, names) in NAMES.items()

@@ -60,7 +60,7 @@ def open_file(path: Path) -> BinaryIO:
     """Open a file to read it.
 
     Raises:
-        OSError: If it cannot be, or is neither a regular file nor a pipe that the shell has opened.
+        OSError: If it cannot be opened, or is neither a regular file nor a pipe that the shell has opened.
     """
     try:
         _check_kind(path, path.stat().st_mode)
@@ -122,10 +122,10 @@ def check_layout(name: str | os.PathLike[str], kind: str, found: object, accepte
 
 
 def check_growth(packed: int, inflated: int) -> None:
-    """Check that what was compressed has not grown beyond what data do.
+    """Check that decompressed data are not far larger than data usually are.
 
     Raises:
-        OSError: If it has.
+        OSError: If they are.
     """
     if inflated > max(ALWAYS_INFLATED, MOST_GROWTH * packed):
         raise OSError(
@@ -210,7 +210,7 @@ def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]])
 
 
 def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
-    """Check before the first call that the result can be written, and over nothing that the user gave.
+    """Check before the first call that the result can be written, and that its file is not an input.
 
     Args:
         given: Where.

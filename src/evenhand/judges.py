@@ -27,7 +27,7 @@ from evenhand.judging.run import as_asked, warn_of_alike_draws, warn_of_missing_
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
 from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.winrates import TIE, Contest, WinratesMode
+from evenhand.modes.winrates import TIE, WinratesMode
 from evenhand.options import (
     GUIDELINES,
     AssessmentOptions,
@@ -147,7 +147,7 @@ class Judge:
             return self._result(about, await asyncio.wrap_future(votes))
 
     def run(self, **subject: Unpack[SubjectFields]) -> Result:
-        """Do the same outside of an event loop; in one it works too, and nothing else runs there meanwhile."""
+        """Do the same outside an event loop; inside one, it blocks the loop until the result is there."""
         about, votes = self._begin(subject)
         try:
             with ungrouped():
@@ -194,7 +194,10 @@ class Judge:
         if self._flow.logprobs:
             warn_of_missing_logprobs(votes)
         found = self._mode.result(about, votes)
-        result: Result = _verdict_of(*found) if isinstance(found, tuple) else found
+        if isinstance(found, tuple):  # the one contest of a comparison
+            winner, found = found[0].winner or TIE, found[0].verdict
+            found = found.model_copy(update={"selected_label": winner}) if found.scored else found
+        result: Result = found
         if self._strict and result.unscored_reason not in {None, "no_value"}:
             errors = dict.fromkeys(vote.error for row in votes for vote in row if vote.error)
             why = "; ".join(errors) or "strict=False returns such results"
@@ -334,9 +337,3 @@ def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], C
     mode = DirectMode(asked, example_pools((judged,), asked))
     mode.check_rules((judged,))
     return mode, judged
-
-
-def _verdict_of(contest: Contest) -> Verdict:
-    """Return the verdict of a comparison, with the name of the better response as its label."""
-    verdict = contest.verdict
-    return verdict.model_copy(update={"selected_label": contest.winner or TIE}) if verdict.scored else verdict

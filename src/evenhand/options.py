@@ -75,11 +75,8 @@ def takes(model: type[Options]) -> Callable[[Function], Function]:
     """
 
     def with_keywords(function: Function) -> Function:
-        own = inspect.signature(function)
-        fields, own_first = (
-            model.model_fields,
-            [name for each in model.__mro__ for name in vars(each).get("__annotations__", ())],
-        )
+        own, fields = inspect.signature(function), model.model_fields
+        own_first = [name for each in model.__mro__ for name in vars(each).get("__annotations__", ())]
         added = {name: fields[name] for name in own_first if name in fields and name not in own.parameters}
         named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         keywords = [
@@ -276,7 +273,7 @@ class GoldOptions(Options):
 class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupOptions):
     """How a run judges: every option that all modes share, with its default.
 
-    Keyword arguments, metric fields, the options of the shell, and what a result says of how it came about are read
+    Keyword arguments, metric fields, the options of the shell, and what a result says of how it was made are read
     from this class.
     """
 

@@ -20,7 +20,6 @@ from evenhand.data.fields import (
     YES_OR_NO,
     LabelReader,
     OutOfScale,
-    VoteColumn,
     as_text,
     cast_votes,
     categories_of,
@@ -810,7 +809,10 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     held = {setting: columns_of(rows, names, setting) if names else () for setting, names in named.items()}
     columns = [column for own in held.values() for column in own]
     check_names([column.name for column in columns], "votes and gold_fields", 2)
-    reader = _reader_of(options.criteria, columns, as_index=options.as_index)
+    if options.as_index and options.criteria is None:
+        raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
+    criterion = categories_of(columns) if options.criteria is None else load_criterion(options.criteria)
+    reader = LabelReader(criterion, as_index=options.as_index)
     clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
     judges, people = (
         cast_votes(own, len(rows), reader, kind) for own, kind in zip(held.values(), ("judge", "human"), strict=True)
@@ -829,14 +831,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         "criteria_given": options.criteria is not None,
         **options.values_of(RecordedOptions),
     }
-    return Results.of_cells(AgreementAnalysis, {"criterion": reader.criterion, "parameters": parameters}, cells)
-
-
-def _reader_of(criteria: object, columns: Sequence[VoteColumn], *, as_index: bool) -> LabelReader:
-    """Return the reader of the labels of a criterion; without one the options are the labels that occur."""
-    if as_index and criteria is None:
-        raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
-    return LabelReader(categories_of(columns) if criteria is None else load_criterion(criteria), as_index=as_index)
+    return Results.of_cells(AgreementAnalysis, {"criterion": criterion, "parameters": parameters}, cells)
 
 
 def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Results:

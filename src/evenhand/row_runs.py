@@ -416,10 +416,11 @@ def answer_checklists(data: object, options: ChecklistArguments) -> Results | Ru
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
     loaded = _checklists_of(rows, options.checklist, options.checklist_field)
     offered = {number: mode.offered(each) for number, each in {id(each): each for each in loaded}.items()}
+    named: list[Any] = [gold_fields]
     if isinstance(gold_fields, Mapping):
         items = [item.name for each in offered.values() for item in each.items]
         check_label_columns(gold_fields, items, "gold_fields")
-    named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
+        named = [*gold_fields.values()]
     responses = ResponseRows.of(rows, options, apart=filter(None, [*named, options.checklist_field]))
     subjects = []
     for system, row in product(responses.systems, range(len(rows))):
@@ -626,9 +627,9 @@ def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstim
         raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
     way, criteria = kind.from_options(options.mode_options or {}, options), options.criteria
-    criterion = (
-        NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
-    )
+    criterion = NO_CRITERION
+    if criteria is not None:
+        criterion = load_comparison(criteria) if kind.compares else load_criterion(criteria)
     responses = ResponseRows.of(rows, options)
     if kind.compares:
         check_names(responses.systems, "response_fields", 2)

@@ -1,4 +1,4 @@
-"""Run files: the jobs that they hold, one model per verb of the shell; how a job runs, and what it writes.
+"""Run files, and the jobs that they hold: one model per verb of the shell.
 
 A run file is a job in YAML or JSON: ``job`` names the verb. A saved result holds the job that made it. The call (flags
 of the shell, keywords of :func:`evenhand.run`) counts before the file, and that before the defaults; a value replaces

@@ -108,10 +108,10 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
 
 
 def check_outputs(job: Job) -> None:
-    """Check before the first call that all can be written that a job writes, and over nothing that it reads.
+    """Check before the first call that a job can write its files, and that none of them is a file that it reads.
 
     Raises:
-        InvalidInputError: If it cannot.
+        InvalidInputError: If not.
     """
     read = [text for name in READ for text in _texts(getattr(job, name, None))]
     out = check_out(job.out, read)

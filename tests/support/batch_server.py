@@ -31,13 +31,13 @@ class Plan:
     missing: set = field(default_factory=set)  # lines that are in no file, and not counted as done
     refused: str = ""  # why the whole batch is refused
     create_fault: tuple = ()  # (status, message) when a batch is to be made
-    create_lost: int = 0  # so many times the connection breaks after a batch was made
+    create_lost: int = 0  # the number of times that the connection breaks after a batch was made
     create_unmade: int = 0  # and before
     stall_upload: bool = False
     stall_create: bool = False  # nothing is answered and no batch is made
     shuffled: bool = False
     lost_output: bool = False
-    stall_results: int = 0  # after so many lines nothing more comes
+    stall_results: int = 0  # the number of lines after which nothing more comes
     once: bool = True  # what is planned for lines holds for the next batch alone
 
 

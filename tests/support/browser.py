@@ -87,11 +87,9 @@ class Browser:
         """A command of the DevTools protocol."""
         return self.ask("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
-    def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+    def resize(self, width: int, *, dark: bool = False) -> None:
         """A window of another size, light or dark."""
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self.command("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
 
@@ -103,9 +101,9 @@ class Browser:
                 raise AssertionError(f"not so within {seconds} s: {condition}")
             time.sleep(0.02)
 
-    def downloaded(self, pattern: str, seconds: float = 30) -> Path:
+    def downloaded(self, pattern: str) -> Path:
         """The file that was saved."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 30
         while time.monotonic() < end:
             found = [path for path in self.folder.rglob(pattern) if path.suffix != ".crdownload"]
             if found:

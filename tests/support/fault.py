@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 WHOLE = frozenset({"latency", "empty", "none", "content_filter", "truncate", "says", "drip"})
-"""The kinds after which a server has answered, and bills for it, whatever the answer is worth."""
+"""The kinds after which a server has answered, and bills for the answer, usable or not."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Fault:
             reply's.
         on: The numbers of the requests, from 1; None for all.
         match: Only for requests whose messages contain this text.
-        times: For so many of the requests that fit; None for all.
+        times: The number of matching requests that it affects; None for all.
         status: For ``status``.
         retry_after: The Retry-After header, as it is sent, in seconds.
-        retry_after_date: The Retry-After header as an HTTP date so many seconds from now (rounded up to whole ones).
+        retry_after_date: The Retry-After header as an HTTP date, in seconds from now (rounded up to whole ones).
         seconds: For ``latency``.
         message: The message in the error's body.
         code: The code in the error's body.

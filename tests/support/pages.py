@@ -67,7 +67,7 @@ class Ran:
 
     Attributes:
         printed: What each block printed; None if one failed.
-        told: What was said beside that; the error, where there was one.
+        told: The other output, with the error if there was one.
         asked: How many requests reached the server that stands in for the one that the page names.
     """
 

@@ -69,15 +69,15 @@ class Running:
         """A signal."""
         os.kill(self._process.pid, number)
 
-    def wait_until(self, reached, seconds=120):
+    def wait_until(self, reached):
         """Until it got so far."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + 120
         while not reached():
             assert self.code is None, f"the run ended too early:\n{self.told}"
             assert time.monotonic() < deadline, f"the run did not get so far:\n{self.told}"
             time.sleep(0.01)
 
-    def kill_when(self, reached, seconds=120):
+    def kill_when(self, reached):
         """SIGKILL as soon as it got so far."""
-        self.wait_until(reached, seconds)
+        self.wait_until(reached)
         self.kill()

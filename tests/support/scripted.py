@@ -1,4 +1,4 @@
-"""A unitxt inference engine that answers by a function of the conversation, for runs beside unitxt's own judges."""
+"""A unitxt inference engine that answers by a function of the conversation, to compare with unitxt's own judges."""
 
 from typing import Any
 

@@ -7,7 +7,7 @@ import pytest
 
 
 def shared_root() -> Path:
-    """The shared folder: ``EVENHAND_SHARED`` names it; without that, the folder ``shared`` beside the checkout."""
+    """The shared folder: ``EVENHAND_SHARED`` names it; without that, the folder ``shared`` next to the checkout."""
     return Path(os.environ.get("EVENHAND_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 
 

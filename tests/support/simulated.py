@@ -36,7 +36,7 @@ class SimulatedReplies:
         with JudgeServer(reply=simulated) as server:
             judge = simulated.in_front_of(http_judge(server.base_url, seed=0))
 
-    Repeated draws of the same messages are told apart by the seed, so a judge that makes some needs ``seed=0``.
+    Repeated draws of the same messages are distinguished by the seed, so a judge that makes some needs ``seed=0``.
     """
 
     def __init__(self, engine: SimulatedEngine) -> None:

@@ -1,4 +1,4 @@
-"""The output of the command: terminals obey no character of it, and a failed print loses no result."""
+"""The output of the command: control characters are escaped, and a failed print loses no result."""
 
 from __future__ import annotations
 

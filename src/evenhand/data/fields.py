@@ -115,8 +115,8 @@ def text_of(value: object, where: str = "a cell") -> str:
     """Return a value as the judge reads it: a text as it is, "" for a missing value, other data as JSON or their text.
 
     Args:
-        value: Of a row.
-        where: It stands, for the message.
+        value: The value of a cell.
+        where: The name of the cell, for the message.
 
     Raises:
         InvalidInputError: If it has no text: bytes that are not UTF-8, an object of a program, or data that
@@ -316,7 +316,7 @@ def row_groups(rows: Sequence[Mapping[str, Any]], fields: str | Sequence[str] | 
 
 def group_columns(fields: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns that ``group_fields`` names; none for None."""
-    return () if fields is None else (fields,) if isinstance(fields, str) else tuple(fields)
+    return (fields,) if isinstance(fields, str) else tuple(fields or ())
 
 
 def named_groups(cells: Mapping[str, Sequence[object]]) -> dict[str, Any]:
@@ -379,7 +379,7 @@ def read_clusters(
 ) -> tuple[str | None, ...]:
     """Return the cluster of each row, as text; all are None if rows do not belong together.
 
-    Two rows are of one cluster if it has one name: see :func:`~evenhand.data.fields.name_of`.
+    Two rows are in one cluster if :func:`name_of` gives one name for both.
 
     Args:
         rows: The data.

@@ -236,6 +236,7 @@ def _plain_name(name: str) -> str:
 _SHELL = "shell"
 _TEXT_ENDINGS = {".jsonl", ".json", ".csv"}
 _BATCH_ROWS = 256
+_ROWS_AT_ONCE = 1024
 _CELL_BYTES = 64
 """The least size of a cell as an object of Python."""
 
@@ -488,7 +489,7 @@ class IdentifiedRows(list[Row]):
         self.ids, self.contents, self.id_field = list(ids), contents, id_field
 
 
-def row_batches(data: object, split: str | None = None, *, rows: int = 1024, held: bool = False) -> Iterator[RowBatch]:
+def row_batches(data: object, split: str | None = None, *, held: bool = False) -> Iterator[RowBatch]:
     """Yield the rows of a data set in batches; only one batch is held.
 
     Args:
@@ -498,7 +499,6 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
             :func:`read_rows` reads, of a folder of such files, or a pattern: files follow one another.
             Columns of the type ``ClassLabel`` are read as the names of their classes.
         split: The split of a ``DatasetDict``.
-        rows: In a batch; the last one may have fewer.
         held: All rows will be held, so that a file that would fill the memory is not read to its end.
 
     Raises:
@@ -508,7 +508,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
     name, first = "the data set", 0
     for name, source in _sources(data, split, held=held):
         taken, first = iter(source), 0
-        while batch := RowBatch(islice(taken, rows), name, first):
+        while batch := RowBatch(islice(taken, _ROWS_AT_ONCE), name, first):
             for place, row in enumerate(batch):
                 if not isinstance(row, Mapping):
                     raise InvalidInputError(f"{batch.name(place)} is a {type(row).__name__}; a row is a mapping")
@@ -519,7 +519,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """Return how many rows a data set has, where that is known without reading them, as it is not of files; else None.
+    """Return the number of rows of a data set; None if they must be read to be counted, as those of files.
 
     >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(())), rows_known("rows.jsonl")
     (2, None, None)
@@ -583,18 +583,18 @@ def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN
 
 def _rows_of_frame(frame: Any, reader: pyarrow.RecordBatchReader | None) -> Iterator[Any]:  # noqa: ANN401 - as above
     """Yield the rows of a data frame of pandas, or of what a reader holds, after checking columns and types."""
-    where, size = "the data frame", 1024
+    where = "the data frame"
     check_columns(frame.columns if reader is None else reader.schema.names, f"the header of {where}")
     if reader is not None:
         check_types(reader.schema, where)
         for batch in reader:
-            for first in range(0, batch.num_rows, size):
-                yield from batch.slice(first, size).to_pylist()
+            for first in range(0, batch.num_rows, _ROWS_AT_ONCE):
+                yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
         return
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
     check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), where)
-    for first in range(0, len(frame), size):
-        yield from frame.iloc[first : first + size].to_dict("records")
+    for first in range(0, len(frame), _ROWS_AT_ONCE):
+        yield from frame.iloc[first : first + _ROWS_AT_ONCE].to_dict("records")
 
 
 def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:

@@ -8,13 +8,7 @@ from typing import Any, Final, Literal
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.reliability import Scale
-from evenhand.numbers import (
-    Missing,
-    format_level,
-    format_number,
-    format_percent,
-    measure,
-)
+from evenhand.numbers import Missing, format_level, format_number, format_percent, measure
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results

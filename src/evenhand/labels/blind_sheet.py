@@ -370,11 +370,9 @@ def _strata(rows: Sequence[Outcome]) -> list[str | None]:
     edges = np.quantile(scores, np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if scores else np.array([])
     found: list[str | None] = []
     for row in rows:
-        level = (
-            f"scores {1 + int(np.searchsorted(edges, row.score))} of {SCORE_LEVELS}"
-            if row.score is not None
-            else "unscored"
-        )
+        level = "unscored"
+        if row.score is not None:
+            level = f"scores {1 + int(np.searchsorted(edges, row.score))} of {SCORE_LEVELS}"
         found.append("not applicable" if row.na else row.selected or level)
     return found
 
@@ -622,8 +620,8 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
             criterion = draw.criteria[asked[question].criterion]
             unsure = isinstance(label, str) and fold_label(label) == fold_label(CANNOT_TELL)
             unsure = unsure and offers_cannot_tell(criterion)
-            who = f"{question!r} in {where} has the label"
-            place = None if unsure else LabelReader(criterion).index_of(label, who)
+            cell = f"{question!r} in {where} has the label"
+            place = None if unsure else LabelReader(criterion).index_of(label, cell)
             if unsure or place is not None:
                 yield str(row.get("annotator") or "") or stem, question, place
 

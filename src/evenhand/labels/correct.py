@@ -14,14 +14,7 @@ from evenhand.data.plain import as_json, as_plain
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
 from evenhand.labels.people import Labels, Paired, paired, read_gold
-from evenhand.numbers import (
-    Missing,
-    format_count,
-    format_interval,
-    format_level,
-    format_number,
-    state_p_value,
-)
+from evenhand.numbers import Missing, format_count, format_interval, format_level, format_number, state_p_value
 from evenhand.options import Design
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
@@ -29,11 +22,7 @@ from evenhand.results.results import Results
 from evenhand.scoring import differences_tables
 from evenhand.statistics.correction import Correction, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
-from evenhand.statistics.ranking import (
-    PairedDifference,
-    over_one_family,
-    paired_differences,
-)
+from evenhand.statistics.ranking import PairedDifference, over_one_family, paired_differences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,8 +232,11 @@ def notes_on(scores: Sequence[Corrected]) -> list[str]:
 def _worth_of(score: Corrected) -> Iterator[str]:
     """Yield what the judge is worth, as far as a test or a limit allows to say so, and that its own mean misleads."""
     corrected, saved, labels = score.corrected, score.labels_saved, format_count(score.num_labelled, "label")
-    if isinstance(corrected, Missing) or isinstance(saved, Missing):
-        yield corrected.reason if isinstance(corrected, Missing) else saved.reason  # type: ignore[union-attr] # one of the two
+    if isinstance(corrected, Missing):
+        yield corrected.reason
+        return
+    if isinstance(saved, Missing):
+        yield saved.reason
         return
     if score.informative and saved >= 1:
         yield f"with these {labels} the judge is worth {format_count(saved)} more"

@@ -167,13 +167,7 @@ class Paired:
         return tuple(sorted(values)) if values and {*self.people.scores[self.labelled].tolist()} <= values else None
 
 
-def read_gold(
-    results: Results,
-    gold: object = None,
-    *,
-    label_field: str = "label",
-    required: bool = True,
-) -> Labels:
+def read_gold(results: Results, gold: object = None, *, label_field: str = "label", required: bool = True) -> Labels:
     """Return the labels of people for what a result judged.
 
     Args:

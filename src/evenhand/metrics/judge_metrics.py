@@ -170,7 +170,10 @@ class ModeJudge(JudgeMetric):
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data; the catalog's entry does not name its mode."""
-        super().verify() if self.mode else EvenhandMetric.verify(self)
+        if self.mode:
+            super().verify()
+        else:
+            EvenhandMetric.verify(self)
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
         """Return the mode with its options.
@@ -399,9 +402,10 @@ class RubricJudge(AssessingJudge):
 
     def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
         """Return an option of every criterion for each response."""
-        own, criteria = self.rubric_field is not None, [each for rubric in judged for each in rubric.criteria]
-        options, pools = self.options, self.example_pools(criteria) if self.examples is not None and not own else {}
-        mode = RubricMode(options, pools, together=self.calls == "per_item", own_rubrics=own)
+        criteria = [each for rubric in judged for each in rubric.criteria]
+        pools = self.example_pools(criteria) if self.examples is not None else {}
+        own = self.rubric_field is not None
+        mode = RubricMode(self.options, pools, together=self.calls == "per_item", own_rubrics=own)
         mode.check_rules(criteria)
         return mode
 
@@ -452,9 +456,11 @@ class RubricJudge(AssessingJudge):
 
     def part_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return the scores of each criterion, and what its votes show about the judges."""
+        if self.rubric_field is not None:
+            return {}
         main, shown = judged[0].score_name, self.return_confidence_interval
         scores: Dict[str, Any] = {}
-        for place, criterion in enumerate(() if self.rubric_field is not None else judged[0].about.judged.criteria):
+        for place, criterion in enumerate(judged[0].about.judged.criteria):
             name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
             verdicts = [each.result.verdicts[place] for each in judged]
             summary = measures.criteria[criterion.name]

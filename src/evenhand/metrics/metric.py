@@ -417,8 +417,8 @@ def awaited_groups(instances: Sequence[Mapping[str, Any]], judged: Sequence[Judg
     return list(groups.values())
 
 
-def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
-    """Yield the identities of the values in an instance, which copies of its containers share."""
+def _identity(instance: Mapping[str, Any]) -> Identity:
+    """Return the identities of the values in an instance, which copies of its containers share."""
 
     def values(given: Any) -> Iterator[Any]:
         if isinstance(given, (dict, list, tuple)):

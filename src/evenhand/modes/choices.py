@@ -29,7 +29,7 @@ from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
 from evenhand.options import FlowName
 from evenhand.question import Question, choice_criterion
-from evenhand.results.looking import NO_VERDICT, QuestionAsked
+from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis
@@ -959,7 +959,7 @@ class GradeAnalysis(Analysis):
                 systems=names,
                 selected=None,
                 score=None,
-                verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
+                verdict=Verdict() if each.votes else MISSING_RESPONSE,
                 compares=True,
                 offered=tuple(f"Option {place + 1}" for place in range(len(names))),
             )

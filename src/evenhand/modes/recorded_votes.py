@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,7 +26,6 @@ from evenhand.judge_reliability.reliability import (
 )
 from evenhand.modes.judgements import Judgement, VerdictAnalysis
 from evenhand.numbers import format_count
-from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import (
     Measure,
     Reported,
@@ -244,14 +242,10 @@ class AgreementAnalysis(Analysis):
             alpha = Measure("krippendorff_alpha", (), panel.krippendorff_alpha, "number")
             yield Reported("", (panel.name,), alpha)
 
-    def asked(self) -> Iterator[QuestionAsked]:
-        """Give the votes of all raters on each instance, which make no verdict."""
-        return (replace(asked, selected=None, score=None, verdict=NO_VERDICT) for asked in super().asked())
-
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """No verdict on each cell."""
-        return (NO_VERDICT,) * len(self.stored)
+        return (Verdict(),) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """Give a row for each pair; a measure is its estimate, with its limits."""

@@ -306,10 +306,8 @@ def score_ranges(results: Results) -> Ranges:
 def _corrected_findings(results: Results, scores: CorrectedScores) -> Iterator[Measure]:
     """Yield the scores that people would give, under the names of those of the judge."""
     for each in (*scores.scores, *scores.differences):
-        name, of = (
-            ".".join(filter(None, (each.criterion, each.option))),
-            tuple(filter(None, (each.system, each.second))),
-        )
+        name = ".".join(filter(None, (each.criterion, each.option)))
+        of = tuple(filter(None, (each.system, each.second)))
         if each.second is not None:
             back = each.corrected if isinstance(each.corrected, Missing) else each.corrected.subtracted_from(0.0)
             for systems, value in ((of, each.corrected), (of[::-1], back)):

@@ -114,7 +114,11 @@ def report_page(
         views = [run.verdict_views(data) for _, run in runs]
         if other is not None:
             runs.append((called[1], other))
-            views.append(_views_in_place(found, other, data))
+            place = found.places_of(other)
+            views.append(
+                replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
+                for view in other.verdict_views(data)
+            )
         if gold is not None:
             labels = majority_labels(read_gold(found, gold))
             given = {"/".join(map(str, name)): str(label) for name, label in labels.items() if label is not None}
@@ -159,13 +163,6 @@ def _column_class(table: TextTable, column: int) -> Markup:
     """Return the class of a column that does not hold numbers."""
     cells = [row[column] for row in table.rows]
     return Markup("") if column and all(map(_NUMBER.match, cells)) else Markup(' class="words"')
-
-
-def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
-    """Yield the verdicts of a second run under the names that the first has for these rows."""
-    place = found.places_of(other)
-    for view in other.verdict_views(data):
-        yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
 
 
 # --- the answer, the scores and the notes ----------------------------------------------------------------------------
@@ -249,17 +246,17 @@ def _headlines(runs: Iterable[tuple[str, Results]]) -> dict[str, list[tuple[str,
 
 
 def _merged(
-    runs: Sequence[tuple[str, Results]], told: Callable[[Results], Iterable[tuple[str, str]]]
+    runs: Sequence[tuple[str, Results]], describe: Callable[[Results], Iterable[tuple[str, str]]]
 ) -> list[tuple[str, str]]:
-    """Return what is said of runs by topic; a sentence that is not said of all runs names the run."""
+    """Return the sentences on runs by topic; a sentence that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, run in runs:
-        for topic, sentence in told(run):
+        for topic, sentence in describe(run):
             sentences = found.setdefault(topic, {})
             sentences.setdefault(f"{sentence.removesuffix('.')}.", []).append(name or run.kind)
     return [
-        (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in said.items()))
-        for topic, said in found.items()
+        (topic, " ".join(each if len(of) == len(runs) else f"{', '.join(of)}: {each}" for each, of in own.items()))
+        for topic, own in found.items()
     ]
 
 

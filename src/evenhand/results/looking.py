@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 Texts = tuple[Mapping[str, str], Mapping[str, str | None]]
 """The context that was shown, and the responses."""
 
-NO_VERDICT = Verdict()
-"""For votes that make no verdict."""
-
 Sent = Mapping[str, tuple[tuple[str, str], ...]]
 """Stage -> the messages that were sent, each with its role."""
 
@@ -248,9 +245,9 @@ characters of their responses, their score."""
 class VerdictList(PrintedTables, Sequence[VerdictView]):
     """Verdicts in an order, each with its texts and votes: printed as a table, and one by one whole.
 
-    It is no result, and has no scores: a mean over verdicts that were chosen says nothing of a system. For the scores
-    of some of the rows there is :meth:`~evenhand.results.results.Results.filter`. What it holds is made when it is
-    asked for: ``results.verdict_list().head(5)`` makes five, however many there are.
+    It is not a result and has no scores: a mean over selected verdicts does not describe a system. For the scores of
+    some of the rows use :meth:`~evenhand.results.results.Results.filter`. Verdicts are made on demand:
+    ``results.verdict_list().head(5)`` makes five, however many there are.
 
     Attributes:
         what: The selection, as its title says it.
@@ -443,7 +440,7 @@ class RowView:
 
 
 _PAGE_WIDTH: Final = 100
-"""The width of a line in Markdown and in a notebook."""
+"""The width of a line in a notebook."""
 
 _MARKS: Final = ("\x00", "\x01")
 """Signs that no visible text holds."""

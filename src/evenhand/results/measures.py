@@ -270,7 +270,7 @@ def measures_table(
     Args:
         title: Above the table.
         labels: The headers of what names a result.
-        results: By their names, or with them where names do not tell results apart.
+        results: By their names, or with them where names are not unique.
         columns: The columns of each.
         notes: Sentences beneath the table.
         kind: The short name by which it is asked for, such as ``scores``.
@@ -515,7 +515,7 @@ def reported_difference(
 
 
 QuestionName = tuple[int, *tuple[str, ...]]
-"""The row of the data, and what tells its questions apart: system and criterion, or the two systems of a contest."""
+"""The row of the data, and what distinguishes its questions: system and criterion, or the two systems of a contest."""
 
 
 @dataclass(frozen=True, slots=True)

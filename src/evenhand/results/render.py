@@ -194,7 +194,7 @@ class PrintedTables(ABC):
         return styled("".join([*(table.to_html() for table in self.text_tables()), *notes]))
 
     def to_page(self, title: str) -> str:
-        """Write a file of the tables alone, for a browser."""
+        """Return an HTML page of the tables alone."""
         head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
         return f"{head}\n{PrintedTables.to_html(self)}\n"
 

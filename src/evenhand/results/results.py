@@ -384,7 +384,7 @@ class Results(PrintedTables):
     (:meth:`row`).
 
     Attributes:
-        analyse: The function that makes the results of votes.
+        analyse: The class of the analysis of the votes.
         header: The criteria and systems that were judged, as plain JSON.
         parameters: Judges, fields, orders, rules, seed, interval level, version. To change
             one, use :meth:`rescore`, or ``dataclasses.replace``.
@@ -414,7 +414,7 @@ class Results(PrintedTables):
         """Make the result of these votes.
 
         Args:
-            analyse: The function that makes the results of them.
+            analyse: The class of their analysis.
             header: The criteria, systems and parameters.
             cells: The votes.
 
@@ -634,8 +634,8 @@ class Results(PrintedTables):
             rows = part.verdict_rows() if verdicts else repeat(None)
             for cell, row in zip(part.stored.cells(), rows, strict=False):
                 named = cell._replace(about=self._with_id(cell.about))
-                told = None if row is None else {name: row[name] for name in row if name not in named.about}
-                yield named._replace(verdict=told)
+                verdict = None if row is None else {name: row[name] for name in row if name not in named.about}
+                yield named._replace(verdict=verdict)
 
     def _with_id(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row with the id of its row of the data next to the index."""
@@ -844,7 +844,7 @@ class Results(PrintedTables):
 
         Args:
             path: The file or folder.
-            analyses: Kind -> what its way of judging makes of votes.
+            analyses: Kind -> the class of its analysis.
 
         Raises:
             InvalidInputError: If the file holds something else.

@@ -82,7 +82,7 @@ class Cell(NamedTuple):
 
     Attributes:
         about: The subject of the question: instance, system, criterion and the like, as plain values.
-        votes: The votes; None if nothing could be asked.
+        votes: The votes; empty if nothing could be asked.
         verdict: The verdict, as plain values, for readers of files; evenhand computes it again.
     """
 
@@ -1039,8 +1039,7 @@ class OnDisk:
             InvalidInputError: If a part cannot be read.
         """
         for number in self.numbers:
-            with reading(self.paths[number]):
-                header, cells = read(self.paths[number], texts=texts)
+            header, cells = read(self.paths[number], texts=texts)
             left = compress(cells, self.kept[number])
             yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in left))
 
