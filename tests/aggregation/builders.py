@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from evenhand.aggregation.scores import DEFAULT_RULES, item_results, score_items
+from evenhand.aggregation.scores import item_results, score_items
+from evenhand.aggregation.verdict import DEFAULT_RULES
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 

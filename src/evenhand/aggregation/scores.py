@@ -137,8 +137,10 @@ def rubric_score(
         held[section.within].append((section.weight, sections[section.name]))
     raw_score, score = _scored(held[""], rubric.clip, nested=nested)
     reason: UnscoredReason | None = None
-    if score is None:
-        reason = most_frequent_reason(reasons) if reasons else "no_value" if counted else None
+    if score is None and reasons:
+        reason = most_frequent_reason(reasons)
+    elif score is None and counted:
+        reason = "no_value"
     return RubricScore(
         score=score,
         raw_score=raw_score,

@@ -932,6 +932,9 @@ def _collapse(
     index, number = (levels.na_index, None) if choice is None else choice
     unnamed = index == UNNAMED_TIE
     na = choice is None or (not unnamed and levels.na[choice.option])
+    label, value = (TIE_LABEL, 0.5) if unnamed else (None, None)
+    if index is not None and not unnamed:
+        label, value = levels.labels[index], None if na else levels.values[index]
 
     def agrees(vote: Vote) -> bool:
         return is_na(vote, levels) if choice is None else vote.selected_index == index
@@ -939,8 +942,8 @@ def _collapse(
     counted_votes = [agrees(vote) for vote in unselected_draws(votes) if vote.asked]
     return Verdict(
         selected_index=None if unnamed else index,
-        selected_label=TIE_LABEL if unnamed else None if index is None else levels.labels[index],
-        value=0.5 if unnamed else None if index is None or na else levels.values[index],
+        selected_label=label,
+        value=value,
         aggregated_value=number,
         na=na,
         agreement=sum(counted_votes) / len(counted_votes) if counted_votes else None,

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from evenhand.aggregation.verdict import VoteRules, aggregate
+from evenhand.aggregation.verdict import Levels, VoteRules, aggregate
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.fields import NO_VERDICT, is_abstention
@@ -156,10 +156,8 @@ class Scale:
         ]
         if criterion.scale == "pairwise" and sides is not None:
             na = [option.label for option in criterion.options if option.na]
-            places = [
-                NOT_APPLICABLE if value is None else NEITHER if value == TIE else FIRST if value > TIE else SECOND
-                for value in order
-            ]
+            numbers = {1: FIRST, 0: NEITHER, -1: SECOND}
+            places = [NOT_APPLICABLE if value is None else numbers[Levels.side(value)] for value in order]
             labels, values = (*sides, "tie", *na[:1]), [*SIDE_SCORES.values(), *[None for _ in na[:1]]]
             order = values
         elif criterion.scale == "pairwise" and criterion.has_values and TIE not in order:
@@ -1120,7 +1118,9 @@ def _position(asked: Sequence[Asked], scale: Scale, level: Level) -> PositionBia
         if first.selected_index is None or second.selected_index is None:
             return [UNSCORED if vote.selected_index is None else 0 for vote in (first, second)]
         place, other = first.order.index(first.selected_index), first.order.index(second.selected_index)
-        return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
+        if place == other:
+            return [0, 0]
+        return [0, 1] if place < other else [1, 0]
 
     over = IntervalLevel.of(level).over([together for together, _, _ in pairs])
     found = position_bias([moved(first, second) for _, first, second in pairs], level=over)

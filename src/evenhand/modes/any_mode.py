@@ -177,7 +177,8 @@ class ModeAnalysis(Analysis):
         """Return the measures of each system; the score itself has the name of the criterion or of the mode."""
         for system, own in self.measures.items():
             n = getattr(own, "num_instances", None)
-            of, scored = (system,) if system else (), None if n is None else n - getattr(own, "num_unscored", 0)
+            of = (system,) if system else ()
+            scored = None if n is None else n - getattr(own, "num_unscored", 0)
             counts = self.unscored_counts_of(system)
             for each in measures_of(own):
                 yield Reported("", of, replace(each, name=each.name or self._name), scored, counts)

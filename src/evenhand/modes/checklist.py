@@ -241,13 +241,13 @@ class ChecklistMode(Mode[ChecklistResult]):
     def flow(self) -> Flow:
         """How a judge is asked: as the mode of the checklist and its reasons say."""
         in_one_call, reasoning = self.options.mode == "batch", self.options.capture_reasoning
-        ours = "checklist_sheet" if in_one_call else "checklist_item_reasoned" if reasoning else "checklist_item"
+        of_item = "checklist_item_reasoned" if reasoning else "checklist_item"
         return Flow.of(
             self.options,
             flow="one_step" if reasoning and not in_one_call else "verdict_only",
             reasoning=reasoning,
             logprobs=TOP_LOGPROBS if self.asks_logprobs else 0,
-            prompt=self.options.prompt or ours,
+            prompt=self.options.prompt or ("checklist_sheet" if in_one_call else of_item),
         )
 
     @property
@@ -496,6 +496,10 @@ def _unscored_rate(
     return unscored_bounds(rate, [item.possible_met for _, item in items], level=over, unit="items")
 
 
+_FINDINGS: Final = {(True, False): "all pass", (False, True): "all fail", (False, False): "no answer"}
+"""Whether some responses pass, and whether some fail -> what that shows of an item."""
+
+
 def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[ItemReport, ...]:
     """Report each question: the items of the same name where all responses share a checklist, else of the same text."""
     found: dict[str, dict[int, ItemResult]] = {}
@@ -515,9 +519,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
         has_name = shared and not first.item.name.isdigit()
-        finding = None
-        if not answers["yes"] or not answers["no"]:
-            finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
         reports.append(
             ItemReport(
                 label=first.item.name if has_name else " ".join(first.item.question.split()),
@@ -532,7 +533,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
                 by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
-                finding=finding,
+                finding=_FINDINGS.get((answers["yes"] > 0, answers["no"] > 0)),
                 unscored_bounds_of=MappingProxyType(
                     {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),

@@ -812,6 +812,7 @@ def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
     score, corrected, evenness, share = np.mean(scores, axis=0).tolist() if scores else [None] * 4
     places, candidates = _counts(votes, n_options)
     reasons = [vote.unscored_reason for vote in votes if vote.unscored_reason is not None]
+    reason = most_frequent_reason(reasons) if reasons else "missing_response"
     return InstanceGrade(
         n_options=n_options,
         grade_score=score,
@@ -822,7 +823,7 @@ def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
         answered=int(places.sum()),
         chosen=tuple(candidates.tolist()),
         places=tuple(places.tolist()),
-        unscored_reason=None if scores else most_frequent_reason(reasons) if reasons else "missing_response",
+        unscored_reason=None if scores else reason,
         chances=tuple(chances),
     )
 

@@ -394,7 +394,9 @@ def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
 
 def system_of(about: Subject) -> str:
     """Return the system of a subject's response, if it holds only one: recipes do not name it."""
-    return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""
+    if len(about.texts) > 1:
+        return ""
+    return next(iter(about.texts), "") or "response"
 
 
 def subject_name(about: Mapping[str, Any]) -> tuple[str, int]:

@@ -430,9 +430,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give one cell per contest."""
         del place
-        cast = dict(zip(_questions([about], [(0, pair) for pair in _pairs(about)]), votes, strict=True))
-        for pair in _pairs(about):
-            yield about_contest(self._contest(about, pair, ())), cast.get((0, pair), ())
+        for contest in self.result(about, votes):
+            yield about_contest(contest), contest.verdict.votes
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]

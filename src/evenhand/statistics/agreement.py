@@ -134,7 +134,7 @@ def cohen_kappa(
         raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
     count = len(scale)
     steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
-    distance = steps if weights == "linear" else steps**2 if weights == "quadratic" else np.minimum(steps, 1.0)
+    distance = {None: np.minimum(steps, 1.0), "linear": steps, "quadratic": steps**2}[weights]
 
     def rows(pairs: IntArray) -> FloatArray:
         chosen = np.eye(count)[pairs]

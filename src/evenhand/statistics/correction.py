@@ -288,8 +288,11 @@ class _Data:
                 np.bincount(codes, each, int(codes.max()) + 1)
                 for each in (np.full(len(codes), 1 / len(codes)), weights, weights**2, weights * values)
             )
-            of_two = UNEQUAL if self.design == "probabilities" else TWO_VALUES
-            shapes = (0.0, 0.0) if towards == 0 else of_two if two_values else MORE_VALUES
+            shapes = (0.0, 0.0)
+            if towards and two_values:
+                shapes = UNEQUAL if self.design == "probabilities" else TWO_VALUES
+            elif towards:
+                shapes = MORE_VALUES
             near, far = (each * (np.ones(len(share)) if two_values else share) for each in shapes)
             unit = self._unit(codes, weights, labels)
             bound, total = float(towards * sign > 0), weight + unit * (near + far)
