@@ -13,11 +13,8 @@ from typing import Final
 from evenhand.errors import Terminated
 
 ECHO_SECONDS: Final = 0.25
-_SIGNALS: Final = tuple(
-    getattr(signal, name)
-    for name in ("SIGTERM", "SIGHUP")
-    if hasattr(signal, name)  # Windows has no SIGHUP
-)
+# Windows has no SIGHUP
+_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @contextmanager

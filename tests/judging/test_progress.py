@@ -49,7 +49,8 @@ def stderr(monkeypatch):
 
 def test_without_a_terminal_the_last_line_says_all(stderr):
     said, clock = stderr(io.StringIO()), Clock()
-    with progress_bar(960, shown=True, clock=clock) as progress:
+    with progress_bar(shown=True, clock=clock) as progress:
+        progress.total = 960
         for _ in range(80):
             clock.now += 0.125
             progress.add(votes(2, unscored=1))
@@ -98,7 +99,8 @@ def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypat
     for name in ("NO_COLOR", "TTY_COMPATIBLE", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     said = stderr(Terminal())
-    with progress_bar(40, shown=True) as progress:
+    with progress_bar(shown=True) as progress:
+        progress.total = 40
         tell("a word\x1b[2J")
         progress.add(votes(30, unscored=2))
     shown = said.getvalue()
@@ -112,7 +114,8 @@ def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypat
 @pytest.mark.parametrize("stream", [None, Gone()])
 def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
     stderr(stream)
-    with progress_bar(4, shown=True) as progress:
+    with progress_bar(shown=True) as progress:
+        progress.total = 4
         tell("a word")
         progress.add(votes(4))
     assert progress.done == 4

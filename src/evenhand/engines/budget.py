@@ -145,6 +145,7 @@ class Budget:
         stopped: Nothing more is launched.
         limited: There is a limit to keep.
         begun: Votes that have begun and not ended.
+        on_stop: Called when the budget is stopped.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
@@ -156,7 +157,7 @@ class Budget:
         self.begun = 0
         self._calls, self._dollars = 0, 0.0  # promised to votes that have begun, and to calls under way
         self._unpriced: str | None = None
-        self._when_stopped: list[Callable[[], None]] = []
+        self.on_stop: list[Callable[[], None]] = []
         self._changed = asyncio.Event()
 
     def left(self) -> Budget:
@@ -170,12 +171,8 @@ class Budget:
         """Launch nothing more and refuse every vote that waits. For the thread of the event loop."""
         self.stopped = self.limited = True
         self._changed.set()
-        for stop in self._when_stopped:
+        for stop in self.on_stop:
             stop()
-
-    def when_stopped(self, stop: Callable[[], None]) -> None:
-        """Call this when the budget is stopped."""
-        self._when_stopped.append(stop)
 
     def fits(self, calls: int, dollars: float) -> bool:
         """Return whether calls fit, and dollars, next to what was spent and promised."""

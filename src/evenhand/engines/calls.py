@@ -367,7 +367,7 @@ class Calls:
         journaled; when it is cancelled, none.
         """
         if (stop_sending := getattr(self.engine, "stop_sending", None)) is not None:
-            self.budget.when_stopped(stop_sending)
+            self.budget.on_stop.append(stop_sending)
         writing = nullcontext() if self._writer is None or not self.budgeted else self._writer.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, writing:

@@ -569,9 +569,9 @@ class SimulatedEngine(FreeEngine):
         random = self._random(item.question.id, item.presentation.order, sample)
         answer = self._answer(item, random, place=item.number - 1)
         garbled, recovers = random.random() < self.garbage_rate, random.random() < self.recovery_rate
-        return (
-            answer._replace(text=_FAULTS["garbage"][0], shares=()) if garbled and not (again and recovers) else answer
-        )
+        if garbled and not (again and recovers):
+            return answer._replace(text=_FAULTS["garbage"][0], shares=())
+        return answer
 
     def _answer(self, item: SheetItem, random: np.random.Generator, *, place: int | None = None) -> SpokenAnswer:
         """Draw an answer from its probabilities, which it carries."""

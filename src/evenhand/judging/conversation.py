@@ -233,7 +233,9 @@ class _Conversation:
         question, shown = items[0].question, items[0].presentation
         alone, options, schema = not question.sheet, None, None  # without a schema, any text will do
         if stage not in {"assessment", "summary"} and alone:
-            reasons = "" if stage != "one_step" else "last" if self.flow.prompt == _VERDICT_FIRST else "first"
+            reasons = ""
+            if stage == "one_step":
+                reasons = "last" if self.flow.prompt == _VERDICT_FIRST else "first"
             options = shown.answers
             schema = _selection_schema(options, reasons)
         elif not alone:

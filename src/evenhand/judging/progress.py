@@ -117,15 +117,14 @@ class Progress:
 
 
 @contextmanager
-def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) -> Iterator[Progress]:
+def progress_bar(*, shown: bool, clock: Clock = time.monotonic) -> Iterator[Progress]:
     """Show progress over votes.
 
     Args:
-        total: Votes, as far as they are known.
         shown: Whether it is visible: the option ``progress`` of a run, which ``--quiet`` switches off.
         clock: Seconds.
     """
-    progress = Progress(total, clock)
+    progress = Progress(clock=clock)
     if not shown or sys.stderr is None:
         yield progress
         return

@@ -311,11 +311,6 @@ def is_verdict_field(name: str) -> bool:
     return _VERDICT_FIELD.fullmatch(folded_name(name)) is not None
 
 
-def verdict_name(name: str) -> str:
-    """Return the name of a field of JSON without what a judge puts before it: "final_answer" is an answer too."""
-    return re.sub(r"^(?:final|overall|your|my|the)_", "", folded_name(name))
-
-
 _FIELD = re.compile(
     r"(?<=[{,\s])\"(?P<name>[^\"\\]{1,60})\"\s*:\s*(?:\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)\"|(?P<bare>[^\s,{}\[\]\"]+))|"
     r"\"(?:[^\"\\]|\\.)*\"",

@@ -24,7 +24,6 @@ from evenhand.parsing.reading import (
     read_reply,
     reasons_in,
     unscored,
-    verdict_name,
 )
 from evenhand.votes import REASON_BY_FINISH, UnscoredReason
 
@@ -32,6 +31,8 @@ _INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
 _INDEX_FIELDS = {"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}
 _INDEX_FIELDS |= {"question_index", "question_number"}
 _SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
+_PREFIX = re.compile("^(?:final|overall|your|my|the)_")
+"""What a judge puts before the name of a field: "final_answer" is an answer too."""
 _NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:(?:here are )?(?:(?:my|the|final|own)\s+)*(?:answers?|verdicts?|ratings?|checklist))\s*[:：]?|[`~]{3,}\w*",
@@ -221,7 +222,8 @@ def _of_json(
             answer = said[0] if said else None
             if isinstance(answer, bool):
                 labels = {label.strip().casefold() for label in offered.get(numbers[0], ())}
-                answer = str(answer).lower() if labels & {"true", "false"} else "yes" if answer else "no"
+                yes, no = ("true", "false") if labels & {"true", "false"} else ("yes", "no")
+                answer = yes if answer else no
             words = answer if isinstance(answer, str) else None
             entries.append(_Entry(numbers[0], words, reasoning=reasons_in(fields)))
     places = [span for name, span in field_places(text) if is_verdict_field(name) or _number(name) is not None]
@@ -255,7 +257,7 @@ def _pairs(fields: list[Any]) -> list[tuple[str, Any]]:
 
 def _answers_in(fields: list[Any]) -> list[Any]:
     """Return the values of the answer: those under that name, or else those under names of verdicts."""
-    pairs = [(verdict_name(name), value) for name, value in _pairs(fields)]
+    pairs = [(_PREFIX.sub("", folded_name(name)), value) for name, value in _pairs(fields)]
     return [value for name, value in pairs if name == "answer"] or [
         value for name, value in pairs if is_verdict_field(name) and name not in _INDEX_FIELDS
     ]

@@ -190,7 +190,10 @@ def to_artifact(engine: Engine) -> Any:
         return engine
     given: Dict[str, Any] = {name: getattr(engine, name) for name in engine.model_fields_set}
     for name, value in given.items():
-        given[name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
+        if isinstance(value, tuple):
+            given[name] = list(value)
+        elif isinstance(value, Path):
+            given[name] = str(value)
     return kind(**given)
 
 
