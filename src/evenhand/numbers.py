@@ -195,14 +195,11 @@ def format_apart(value: float, other: float) -> str:
     >>> format_apart(0.699, 0.7), format_apart(0.712, 0.7)
     ('0.699', '0.71')
     """
-    return next(
-        (
-            text
-            for digits in range(2, 9)
-            if (text := format_number(value, digits=digits)) != format_number(other, digits=digits)
-        ),
-        format_number(value),
-    )
+    for digits in range(2, 9):
+        text = format_number(value, digits=digits)
+        if text != format_number(other, digits=digits):
+            return text
+    return format_number(value)
 
 
 def format_percent_apart(share: float, other: float) -> str:

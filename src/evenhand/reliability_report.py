@@ -239,14 +239,14 @@ def _recorded_report(data: object, options: ReliabilityArguments) -> Reliability
     gold = options.gold_fields
     if criterion is not None:
         gold = _gold_columns(gold, [criterion.name]).get(criterion.name)
-    how: dict[str, Any]
     if criterion is not None and criterion.scale != "pairwise":
         VoteRules.from_parameters(dict(options)).check(criterion.scale)
         reader, cluster = LabelReader(criterion, as_index=options.as_index), options.cluster_field
         cells = read_assessments(read, reader, gold=gold, cluster_field=cluster)  # type: ignore[arg-type] # a column
         table: Any = verdicts_of_votes(read, criterion, [cell for cell in cells if cell.votes], options)
         return _reported([table], options)
-    how = {name: getattr(options, name) for name in ("criteria", "votes", "split", "allow_ties", "scale", "systems")}
+    names = ("criteria", "votes", "split", "allow_ties", "scale", "systems")
+    how: dict[str, Any] = {name: getattr(options, name) for name in names}
     how |= {"gold_fields": gold, **read.fields, **_of_runs(options)}
     table = compare_systems(data, WinratesArguments(**how))
     return _reported([table], options)

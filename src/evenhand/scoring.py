@@ -31,7 +31,6 @@ INDEPENDENT: Final = "instances do not depend on each other"
 
 NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
-
 GRADED_ON_OTHERS: Final = (
     "A Grade Score is that of the scored votes. Had the unscored votes been scored it could be another one; how far it "
     "could move is not known."
@@ -284,9 +283,9 @@ def system_differences(
     for score, systems in scored.items():
         table = np.stack(list(systems.values()), axis=1).transpose(2, 0, 1)
         numbers, (least, most) = table[np.isfinite(table)], (ranges or {}).get(score, (0.0, 1.0))
-        bounds, named = (float(numbers.min(initial=least)), float(numbers.max(initial=most))), list(systems)
+        bounds, names = (float(numbers.min(initial=least)), float(numbers.max(initial=most))), list(systems)
         values, low, high = table
-        found += paired_differences(values, low=low, high=high, level=level, bounds=bounds, systems=named, score=score)
+        found += paired_differences(values, low=low, high=high, level=level, bounds=bounds, systems=names, score=score)
     return over_one_family(found)
 
 
@@ -324,7 +323,7 @@ def differences_tables(
         columns.append(
             Column("if all were scored", lambda each: format_range(each.if_unscored_low, each.if_unscored_high))
         )
-    named = [((f"{each.first} – {each.second}", *([each.score] if several else [])), each) for each in shown]
+    rows = [((f"{each.first} – {each.second}", *([each.score] if several else [])), each) for each in shown]
     what = "the scores" if several else differences[0].score
     tests, family = name_of_tests(each.test for each in differences), format_count(len(differences), "comparison")
     title = f"Paired differences of {what} on the same rows ({tests}, p corrected by Holm over {family})"
@@ -334,4 +333,4 @@ def differences_tables(
     if more := len(differences) - len(shown):
         notes.append(f"Shown are the pairs of the least p; differences of the table has {format_count(more)} more.")
     labels = ("systems", "score") if several else ("systems",)
-    return (measures_table(title, labels, named, columns, notes, kind=kind),)
+    return (measures_table(title, labels, rows, columns, notes, kind=kind),)

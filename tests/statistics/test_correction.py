@@ -8,6 +8,7 @@ from scipy import optimize, stats
 
 from evenhand.numbers import Missing
 from evenhand.statistics.correction import corrected_mean, draw_p_value
+from evenhand.statistics.intervals import IntervalLevel
 
 NAN = float("nan")
 DESIGNS = ("random", "by_verdict", "probabilities")
@@ -142,10 +143,10 @@ def data_sets(draw):
 @example((np.array([0.0, 1.0]), np.array([NAN, NAN])), "random", False)
 def test_a_correction_is_within_the_bounds_or_missing_with_a_reason(data, design, clustered):
     judged, human = data
-    clusters = [row // 3 for row in range(len(judged))] if clustered else None
+    level = IntervalLevel(clusters=[row // 3 for row in range(len(judged))] if clustered else None)
     support = (0.0, 0.25, 0.5, 1.0)
     chances = np.full(len(judged), 0.5)
-    found = corrected_mean(judged, human, design=design, support=support, probabilities=chances, clusters=clusters)
+    found = corrected_mean(judged, human, design=design, support=support, probabilities=chances, level=level)
     if np.isnan(human).all():
         assert found.corrected == found.labels == found.labels_saved == Missing("no row is labelled")
     assert isinstance(found.corrected, Missing) == bool(np.isnan(human).all())

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from evenhand.aggregation.verdict import (
+    DEFAULT_RULES,
     VoteRules,
     aggregate,
     average_of,
@@ -26,8 +27,6 @@ from evenhand.criteria import Checklist, ChecklistItem, Clip, Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.options import Options, option
 from evenhand.votes import UnscoredReason, Verdict, unselected_draws
-
-DEFAULT_RULES: Final = VoteRules()
 
 _HAN = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HIRAGANA_AND_YI = r"\u3041-\u3096\u309d-\u309f\ua000-\ua4cf"

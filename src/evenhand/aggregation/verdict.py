@@ -404,7 +404,8 @@ def _selected(choices: Sequence[Choice], index: int, levels: Levels) -> Choice:
 def _absolute_majority(choices: Sequence[Choice], levels: Levels, asked: int) -> Choice:
     """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
     if levels.pairwise:
-        side = levels.side(levels.value_of(choice := most_chosen(choices, levels)))
+        choice = most_chosen(choices, levels)
+        side = levels.side(levels.value_of(choice))
         won = sum(levels.side(levels.value_of(each)) == side for each in choices)
         return choice if 2 * won > asked else levels.tie
     met = sum(choice.option == levels.met for choice in choices)
@@ -427,7 +428,6 @@ def expected_value(
 
     Returns:
         The mean; None when the covered mass is 0 or below ``min_mass``.
-
 
     Source: Liu et al. (2023), "G-Eval", section 2 (the sum; the division by the covered mass is ours).
 
@@ -905,11 +905,11 @@ def _collapse(
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
     every = [cell for orders in cells.values() for cell in orders.values()]
-    drawn = [(len(cell.redrawn), _squares(cell.redrawn)) for cell in every if cell.redrawn]
+    spreads = [_deviation(cell.redrawn) for cell in every if cell.redrawn]
     consistent = [result.consistent for result in results.values() if result.consistent is not None]
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
-        "spread": average_of([math.sqrt(squares / n) for n, squares in drawn]) if drawn else None,
+        "spread": average_of(spreads) if spreads else None,
         "votes": tuple(votes),
     }
     if any(cell.undecided for cell in every):
@@ -981,10 +981,10 @@ def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, flo
     return found
 
 
-def _squares(values: Sequence[float]) -> float:
-    """Return the sum of the squared deviations from the mean."""
+def _deviation(values: Sequence[float]) -> float:
+    """Return the population standard deviation."""
     mean = average_of(values)
-    return math.fsum((value - mean) ** 2 for value in values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
 def _assessment(
@@ -1057,3 +1057,6 @@ class VoteRules(RuleOptions):
             on_position_bias=self.on_position_bias,
             min_mass=self.min_mass if self.scoring == "expected" else None,
         )
+
+
+DEFAULT_RULES: Final = VoteRules()

@@ -204,10 +204,6 @@ class Scale:
             return self.places[selected.selected_index]
         return self.labels.index("tie") if selected.selected_label == "tie" else None
 
-    def as_values(self, places: FloatArray) -> FloatArray:
-        """Look up values, NaN where nothing, NA or an option without a value was selected."""
-        return _look_up(self.values, places)
-
     def as_ratings(self, places: FloatArray) -> FloatArray:
         """Look up what agreement beyond chance is computed from, NaN where nothing or NA was selected."""
         return _look_up(self.ratings, places)
@@ -468,7 +464,7 @@ def summarize_votes(
     for row, verdict in enumerate(verdicts):  # those of instances with fewer votes than others are missing
         places[row, : len(verdict.votes)] = as_array(vote.selected_index for vote in verdict.votes)
     truth = as_array([None] * len(verdicts) if references is None else references)
-    values = as_array(verdict.aggregated_value for verdict in verdicts)
+    right, values = _look_up(scale.values, truth), as_array(verdict.aggregated_value for verdict in verdicts)
     return VoteSummary(
         scores=summarize(verdicts, [criterion.score_range] * len(verdicts), level=level),
         krippendorff_alpha=scale.alpha(scale.as_ratings(places), **drawn),
@@ -480,7 +476,7 @@ def summarize_votes(
         comparison=Missing("no instance has a reference")
         if np.isnan(truth).all()
         else Comparison(
-            errors=defined(lambda: value_errors(scale.as_values(truth), values, level=level, bounds=scale.bounds)),
+            errors=defined(lambda: value_errors(right, values, level=level, bounds=scale.bounds)),
             **compare_labels(truth, as_array(selected), scale, **drawn),
         ),
         level=float(level),
@@ -1081,10 +1077,10 @@ def _labelled_questions(
 
 
 def _share(
-    parts: Iterable[tuple[Hashable, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
+    parts: Sequence[tuple[Hashable, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     """Divide the sum of the second numbers by that of the third, with an interval over the clusters, the first."""
-    clusters, numerators, denominators = zip(*parts, strict=True) if (parts := list(parts)) else ((), (), ())
+    clusters, numerators, denominators = zip(*parts, strict=True) if parts else ((), (), ())
     over = IntervalLevel.of(level).over(clusters)
     (interval,) = ratio_intervals(numerators, denominators, level=over, bounds=bounds)
     return or_missing(interval, reason)

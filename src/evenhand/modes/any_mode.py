@@ -140,8 +140,10 @@ class ModeAnalysis(Analysis):
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
         """Return the score range of the criteria and rubrics; of a mode that compares, that of shares."""
         del group
-        held = [rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria]
-        return (0.0, 1.0) if self.mode.compares else _hull(held)
+        ranges = [rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria]
+        if self.mode.compares or not ranges:
+            return 0.0, 1.0
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the score of each system, as the records of the mode have it.
@@ -224,7 +226,7 @@ class ModeAnalysis(Analysis):
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         score = f"score [{format_level(self.parameters['level'])}]"
-        columns = [Column(name.replace("_", " ") or score, _shown(name), optional=True) for name in names]
+        columns = [Column(name.replace("_", " ") or score, _measure_cell(name), optional=True) for name in names]
         table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
@@ -253,16 +255,8 @@ class ModeAnalysis(Analysis):
         return self.changed(self.changed_rules(rules))
 
 
-def _hull(ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    lows, highs = zip(*(list(ranges) or [(0.0, 1.0)]), strict=True)
-    return min(lows), max(highs)
-
-
-def _shown(name: str) -> Callable[[Mapping[str, Measure]], str]:
-    def shown(measures: Mapping[str, Measure]) -> str:
-        return measures[name].written if name in measures else ""
-
-    return shown
+def _measure_cell(name: str) -> Callable[[Mapping[str, Measure]], str]:
+    return lambda measures: measures[name].written if name in measures else ""
 
 
 ANALYSES: Final[Mapping[str, type[Analysis]]] = {

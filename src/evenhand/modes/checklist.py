@@ -289,9 +289,9 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give one cell per item."""
-        named = {"instance": about.instance, "system": system_of(about), "checklist": place}
+        fields = {"instance": about.instance, "system": system_of(about), "checklist": place}
         for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
-            yield {**named, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
+            yield {**fields, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the checklists."""
@@ -514,13 +514,13 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
         pass_rate, unscored = bounded_mean(met, possible, level=level)
         confidence, unsure = bounded_mean(sure, within, level=level)
         answers, weights, first = Counter(item.answer for item in asked), {item.item.weight for item in asked}, asked[0]
-        named = shared and not first.item.name.isdigit()
+        has_name = shared and not first.item.name.isdigit()
         finding = None
         if not answers["yes"] or not answers["no"]:
             finding = "all pass" if answers["yes"] else "all fail" if answers["no"] else "no answer"
         reports.append(
             ItemReport(
-                label=first.item.name if named else " ".join(first.item.question.split()),
+                label=first.item.name if has_name else " ".join(first.item.question.split()),
                 question=first.item.question,
                 category=first.item.category,
                 weight=weights.pop() if len(weights) == 1 else None,
@@ -637,10 +637,10 @@ class ChecklistAnalysis(Analysis):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the questions of items under the names of their checklists."""
-        named = {"yes": "Yes", "no": "No", "na": "N/A"}
+        labels = {"yes": "Yes", "no": "No", "na": "N/A"}
         for cell, asked in zip(self.stored.cells(), super().asked(), strict=True):
             checklist = self.checklists[cell.about["checklist"]].name
-            yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
+            yield replace(asked, criterion=checklist, gold=labels.get(str(cell.about["gold"])))
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """Return the item, as a criterion."""
@@ -724,10 +724,10 @@ class ChecklistAnalysis(Analysis):
         )
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
-        shown = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
+        table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
         if all(answer is None for response in self.entries for answer in response.about.gold.values()):
-            return shown
-        return shown.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+            return table
+        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
 
     def _notes(self) -> tuple[str, ...]:
         reports = self.reports
@@ -773,8 +773,8 @@ class ChecklistAnalysis(Analysis):
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
         for record in self.records():
-            named = {name: record[name] for name in ("instance", "system", "checklist")}
-            yield from ({**named, **item, "cluster": record["cluster"]} for item in record["items"])
+            response = {name: record[name] for name in ("instance", "system", "checklist")}
+            yield from ({**response, **item, "cluster": record["cluster"]} for item in record["items"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each response: its scores, with its items inside."""

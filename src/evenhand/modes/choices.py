@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from evenhand.aggregation.verdict import check_mean_over_draws, most_frequent_reason
+from evenhand.aggregation.verdict import TOLERANCE, check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion, fold_label
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
@@ -151,9 +151,6 @@ def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
         )
 
 
-TOLERANCE = 1e-9
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The selection of one instance.
@@ -203,7 +200,7 @@ class BestOfMode(ChoiceMode[Selection]):
     compares: ClassVar = True
     run_defaults: ClassVar = MappingProxyType({"flow": "one_step"})
 
-    asks_for: ClassVar = "a choice of the best candidate, of which each gets the share of all its draws"
+    asks_for: ClassVar = "a choice of the best candidate, where each candidate has its share of all draws"
     accepts: ClassVar = MappingProxyType(
         {
             "aggregation": (None, "mode", "weighted_mode", "unanimous"),
@@ -500,9 +497,7 @@ class ChoiceHistograms:
         of = f"of_{self.n_options}"
         for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
             scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(found.counts, start=1)}
-            scores |= {
-                f"{many}_{of}_p_value": found.p_value,
-            }
+            scores[f"{many}_{of}_p_value"] = found.p_value
         return scores
 
 
@@ -597,15 +592,15 @@ class GradeMode(ChoiceMode[Runs]):
         {"orders": ("cyclic",), "aggregation": (None,), "on_position_bias": (None,), "judge_weights": (None,)}
     )
 
+    kind: ClassVar = "grade_scores"
+    function: ClassVar = "grade_scores"
+    saved_as: ClassVar = "grade_scores"
+
     @property
     def prompt(self) -> str:
         """The name of the prompt."""
         asked = self.flow.prompt
         return next((name for name, full in CHOICE_PROMPTS.items() if full == asked), "own")
-
-    kind: ClassVar = "grade_scores"
-    function: ClassVar = "grade_scores"
-    saved_as: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
@@ -711,13 +706,7 @@ def _lot(seed: int, *labels: str) -> float:
     return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
 
-def grade(
-    votes: Sequence[Sequence[Vote]],
-    judge_id: str,
-    *,
-    level: Level = 0.95,
-    seed: int = 0,
-) -> Grading:
+def grade(votes: Sequence[Sequence[Vote]], judge_id: str, *, level: Level = 0.95, seed: int = 0) -> Grading:
     """Compute the Grade Score of one judge from its choices in the cyclic rotations.
 
     Each draw of an instance is a set of rotations of its own and has its own score; an instance counts the mean of its

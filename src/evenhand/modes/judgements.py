@@ -21,8 +21,8 @@ import pyarrow
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evenhand.aggregation.scores import DEFAULT_RULES, LengthPenalty, RubricScore, rubric_range, rubric_score
-from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
+from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
+from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
@@ -793,8 +793,8 @@ class VerdictAnalysis(Analysis):
 
     def outcomes_of(self, system: str, criterion: str, part_of: str | None = None) -> Outcomes:
         """Return the outcomes of a system on a criterion, which may be part of a rubric."""
-        named = {"system": system, "criterion": criterion}
-        label = tuple(named[name] for name in self.labelled_by)
+        names = {"system": system, "criterion": criterion}
+        label = tuple(names[name] for name in self.labelled_by)
         return self.columns[system, criterion].outcomes(system, label, part_of)
 
     @property

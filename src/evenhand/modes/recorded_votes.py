@@ -123,8 +123,8 @@ class VoteAnalysis(VerdictAnalysis):
             read = (*readings_note(summary.scores.readings), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:
-                named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
-                tables.append(labels_table(named, compared))
+                title = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
+                tables.append(labels_table(title, compared))
         return tuple(tables)
 
     def rescored(  # type: ignore[override] # the rules of recorded votes
@@ -244,24 +244,21 @@ class AgreementAnalysis(Analysis):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """No verdict on each cell."""
+        """An empty verdict for each cell."""
         return (Verdict(),) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """Give a row for each pair; a measure is its estimate, with its limits."""
-        yield from map(_pair_record, self.pairs)
-
-
-def _pair_record(pair: RaterPair) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "first": pair.first,
-        "second": pair.second,
-        "kind": f"{pair.kinds[0]}-{pair.kinds[1]}",
-        "num_compared": pair.num_compared,
-    }
-    for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
-        record |= dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
-    defined = {each.name: each for each in measures_of(pair) if each.value}
-    for name, each in defined.items():
-        record |= score_entries(name, each.value)
-    return record
+        for pair in self.pairs:
+            record: dict[str, Any] = {
+                "first": pair.first,
+                "second": pair.second,
+                "kind": f"{pair.kinds[0]}-{pair.kinds[1]}",
+                "num_compared": pair.num_compared,
+            }
+            for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
+                record |= dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
+            for each in measures_of(pair):
+                if each.value:
+                    record |= score_entries(each.name, each.value)
+            yield record

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Self, Unpack
 
 import numpy as np
 
-from evenhand.aggregation.verdict import VoteRules
+from evenhand.aggregation.verdict import DEFAULT_RULES, TOLERANCE, Levels, VoteRules
 from evenhand.criteria import Criterion, Option
 from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
@@ -83,8 +83,6 @@ from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
 TIE: Final = "tie"
-TOLERANCE: Final = 1e-9
-DEFAULT_RULES: Final = VoteRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,9 +227,7 @@ def is_graded(criterion: Criterion) -> bool:
 
 def side_of(value: float) -> float:
     """Return 1, ½ or 0: the preference that a value means."""
-    if abs(value - 0.5) <= TOLERANCE:
-        return 0.5
-    return 1.0 if value > 0.5 else 0.0
+    return (1 + Levels.side(value)) / 2
 
 
 def check_reduction(reduction: Reduction, *, graded: bool) -> Reduction:
@@ -452,11 +448,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of a result, as plain JSON."""
-        return {
-            "design": str(self.design),
-            "reduction": self.reduction,
-            **self.run_parameters(),
-        }
+        return {"design": str(self.design), "reduction": self.reduction, **self.run_parameters()}
 
     def measures(
         self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: Level
@@ -984,10 +976,10 @@ class WinrateAnalysis(Analysis):
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, who may find two responses equal."""
-        said = super().by_people()
+        header = super().by_people()
         offered = comparison_criterion(self.criterion.name, self.criterion.description, allow_ties=True)
-        parameters = {**said["parameters"], "reduction": "win_rate"}
-        return {**said, "criterion": offered.model_dump(mode="json"), "parameters": parameters}
+        parameters = {**header["parameters"], "reduction": "win_rate"}
+        return {**header, "criterion": offered.model_dump(mode="json"), "parameters": parameters}
 
     @property
     def decisions(self) -> Mapping[tuple[str, str], Decision]:
@@ -1075,11 +1067,11 @@ class WinrateAnalysis(Analysis):
             return None
         option = self.criterion.options[vote.selected_index]
         side = None if option.na or is_graded(self.criterion) else option.value
-        named = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
-        if side in named:
-            return named[side]
-        shown = vote.selected_index
-        return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
+        systems = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
+        if side in systems:
+            return systems[side]
+        index = vote.selected_index
+        return self.criterion.labels[swapped_index(self.criterion.options, index) if vote.order == (1, 0) else index]
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each contest."""

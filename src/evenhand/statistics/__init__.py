@@ -1,6 +1,6 @@
 """Statistics of judges and scores: arrays in, frozen results out. Independent of engines, prompts and unitxt.
 
-What is asked for throughout stands here; the rest in the module that it belongs to.
+This module exports what most callers need; import the rest from its own module.
 """
 
 from __future__ import annotations

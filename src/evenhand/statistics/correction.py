@@ -9,7 +9,7 @@ makes the interval narrow.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,7 +100,6 @@ def corrected_mean(
     design: Design,
     support: Sequence[float] | None = None,
     probabilities: ArrayLike | None = None,
-    clusters: Sequence[Hashable] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     level: Level = 0.95,
 ) -> Correction:
@@ -128,9 +127,8 @@ def corrected_mean(
             ``probabilities``, each row with its own probability.
         support: The values that a label can have; None for any number within the bounds.
         probabilities: (n_rows,) or the same shape: of being labelled, in (0, 1], for ``probabilities``.
-        clusters: One label per row; rows of one cluster are sampled together.
         bounds: The least and greatest score.
-        level: In [0.5, 1).
+        level: In [0.5, 1); an `IntervalLevel` brings the clusters: rows of one cluster are sampled together.
 
     Raises:
         InvalidInputError: Scores of more than 20 values without strata for ``by_verdict``.
@@ -152,7 +150,7 @@ def corrected_mean(
     within = (values[0], values[-1]) if len(values) > 1 else bounds
     given = None if strata is None else np.atleast_2d(np.asarray(strata).T).T
     design = design if np.isnan(human).any() else "random"  # all rows are labelled, so none was drawn
-    over = IntervalLevel.of(level) if clusters is None else replace(IntervalLevel.of(level), clusters=clusters)
+    over = IntervalLevel.of(level)
     weights = _weights(design, scores, human, given, probabilities)
     data = _Data(scores, human, given, design, weights, len(values) == 2, within, over)
     (low, high), rows, both = bounds, np.asarray(data.labelled.any(axis=1)), scores.shape[1] == 2

@@ -226,8 +226,8 @@ def paired_differences(
 
     Args:
         scores: (n_rows, n_systems) within the bounds; NaN where there is none.
-        low: The same shape: the least that the score could have been had every vote been read; NaN where the question
-            does not apply. Without it a missing score could be anything.
+        low: The same shape: the least that the score could have been had every vote been scored; NaN where the
+            question does not apply. Without it a missing score could be anything.
         high: The greatest.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
         bounds: The least and the greatest that a score can be; a difference goes as far as they are apart.

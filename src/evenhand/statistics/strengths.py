@@ -559,7 +559,7 @@ def length_controlled_win_rates(
 def _fit_lengths(
     strengths: FloatArray, covariates: FloatArray, score: FloatArray, cluster: IntArray, *, ties: bool
 ) -> LogitFit | str:
-    """Fit strengths and covariates, of which length is the first, or say why length has no estimate."""
+    """Fit strengths and covariates, length first, or return the reason why length has no estimate."""
     if not len(score):
         return "no contest has a score, both lengths and the covariates, between systems that both win some contests"
     if not covariates[:, 0].any():
@@ -662,9 +662,9 @@ def verbosity_slope(
         ties: ``half`` or ``davidson``; the same where there are none.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters, such as prompts.
 
-    Not identified, and said so: no contest, lengths that never differ, covariates that cannot be told from the
-    lengths, outcomes that follow from them without an error (complete separation). With one cluster, or without any
-    spread between clusters, the limits are infinite.
+    Not identified (the result gives the reason): no contest, lengths that never differ, covariates that cannot be
+    distinguished from the lengths, outcomes that follow from them without an error (complete separation). With one
+    cluster, or without any spread between clusters, the limits are infinite.
 
     Source: Davidson (1970) for ties; Zeger, Liang and Albert (1988), "Models for longitudinal data", for the
     attenuation (their constant is (16√3 / 15π)² = 0.346); Liang and Zeger (1986) for the standard errors.
