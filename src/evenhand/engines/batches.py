@@ -418,7 +418,7 @@ class BatchJudge(RemoteJudge):
         while True:
             if self._stopped:
                 raise _interrupted()
-            waiting = self._waiting.get(key) or self._placed(key, request)
+            waiting = self._waiting.get(key) or self._start_waiting(key, request)
             submissions += 1
             try:
                 return await asyncio.shield(waiting.reply)
@@ -457,7 +457,7 @@ class BatchJudge(RemoteJudge):
         task.add_done_callback(among.discard)
         return task
 
-    async def _patiently(
+    async def _with_retries(
         self, call: Callable[[], Awaitable[_Reply]], unless: Callable[[EngineError], bool] = lambda _: False
     ) -> _Reply:
         """Return what a call brings, after as many attempts as the engine allows."""
@@ -472,7 +472,7 @@ class BatchJudge(RemoteJudge):
             await asyncio.sleep(min(wait, LONGEST_PAUSE))
             attempt += 1
 
-    def _placed(self, key: str, request: Request) -> _Awaited:
+    def _start_waiting(self, key: str, request: Request) -> _Awaited:
         """Let a request wait for the batch that it is in, or for one to be made; its reply may be there meanwhile."""
         waiting = self._waiting[key] = _Awaited(key, request, asyncio.get_running_loop().create_future())
         waiting.reply.add_done_callback(lambda _: self._waiting.pop(key, None))
@@ -524,10 +524,10 @@ class BatchJudge(RemoteJudge):
         """Make a batch of these at the provider and write it down, or fail them."""
         lines, provider = [waiting.line for waiting in part], self._provider
         try:
-            uploaded = await self._patiently(lambda: provider.upload(self._http, lines))
+            uploaded = await self._with_retries(lambda: provider.upload(self._http, lines))
             if self._stopped:
                 raise _interrupted()
-            name = await self._patiently(lambda: provider.create(self._http, lines, uploaded), unless=_may_be_made)
+            name = await self._with_retries(lambda: provider.create(self._http, lines, uploaded), unless=_may_be_made)
             requests = {waiting.key: describe_request(waiting.request) for waiting in part}
             record = self._journal.add_batch(name, self._identity, requests)
             await asyncio.to_thread(self._journal.sync)
@@ -586,7 +586,7 @@ class BatchJudge(RemoteJudge):
             raise RejectedRequestError(message, cause="batch_refused")
         outcomes: dict[str, EngineError | None] = {}
         try:
-            await self._patiently(lambda: self._read(standing, requests, outcomes))
+            await self._with_retries(lambda: self._read(standing, requests, outcomes))
             self._journal.forget_batch(record)
             outcomes = {**dict.fromkeys(requests, _unfinished(standing.unfinished)), **outcomes}
         finally:

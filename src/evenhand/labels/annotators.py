@@ -56,7 +56,9 @@ class StandIn:
     @property
     def answer(self) -> str:
         """Yes, no, or unknown."""
-        return "unknown" if isinstance(self.passed, Missing) else "yes" if self.passed else "no"
+        if isinstance(self.passed, Missing):
+            return "unknown"
+        return "yes" if self.passed else "no"
 
 
 @dataclass(frozen=True, repr=False)

@@ -562,7 +562,9 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
         InvalidInputError: A file that is none of these, of another sheet, with questions that are not on the sheet,
             with labels that are none, or with two answers of one person to a question; or no label at all.
     """
-    known = draw.draw if isinstance(draw, BlindSheet) else draw if isinstance(draw, Draw) else Draw.read(draw)
+    if isinstance(draw, BlindSheet):
+        draw = draw.draw
+    known = draw if isinstance(draw, Draw) else Draw.read(draw)
     named = [files] if isinstance(files, (str, Path)) else list(files)
     chosen: dict[str, dict[str, int | None]] = {}
     for path in named:

@@ -395,7 +395,9 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
             names = row.questions if judge.labels else ((row.instance, judge.system), *row.questions)
             number = majority.get(names[0])
             labelled = all(isinstance(majority.get(name), str) for name in row.questions)
-            score = number if isinstance(number, float) else own.score if labelled else None
+            score = own.score if labelled else None
+            if isinstance(number, float):
+                score = number
             if judge.labels and names[0] in majority and number is None:
                 score = _mean_of(labels.by_question[names[0]], row, judge)
             rows.append(replace(own, score=score, selected=own.selected if labelled else None))

@@ -400,7 +400,8 @@ def _levels(results: Results, _: Findings) -> Drawn | None:
             )
             for each in own[:MOST_ROWS]
         }
-        shares = _shares_of(counts.values(), parts := (*levels, *rest, NO_VERDICT))
+        parts = (*levels, *rest, NO_VERDICT)
+        shares = _shares_of(counts.values(), parts)
         texts = [[format_percent(share) for share in row] for row in shares]
         panels.append(Matrix(list(counts), parts, shares, texts))
     note = "The share of each level among all rows, those without a verdict included."

@@ -330,9 +330,11 @@ class Line(NamedTuple):
     def cell(self, result: object) -> str | None:
         """Write the number; None if the result has no such measure."""
         found = measure_at(result, self.path)
+        if found is None:
+            return None
         if callable(self.kind):
-            return self.kind(found) if found else None if found is None else MISSING
-        return None if found is None else format_value(found, self.kind)
+            return self.kind(found) if found else MISSING
+        return format_value(found, self.kind)
 
     def remark(self, result: object, level: float) -> Remark | None:
         """Say what the number shows, or why there is none; None if neither is known."""
@@ -342,10 +344,12 @@ class Line(NamedTuple):
         if isinstance(found, Missing):  # a detail lacks what the line above lacks
             return None if self.name.startswith(" ") else Remark(self.name, found.reason, measured=False)
         p_value = measure_at(result, self.p_value) if self.p_value else None
-        towards = 0 if found.low > self.nothing else 1 if found.high < self.nothing else 2
+        above, below = found.low > self.nothing, found.high < self.nothing
         if p_value is not None:
-            towards = 2 if p_value >= 1 - level else 0 if found.estimate > self.nothing else 1
-        text = f"{self.cell(result)}{'' if p_value is None else f' ({state_p_value(p_value)})'}: {self.words[towards]}"
+            above = p_value < 1 - level and found.estimate > self.nothing
+            below = p_value < 1 - level and not above
+        effect = self.words[[above, below, True].index(True)]
+        text = f"{self.cell(result)}{'' if p_value is None else f' ({state_p_value(p_value)})'}: {effect}"
         if found.high - found.low > _WIDE:
             text += f"; too few to tell more (n = {format_count(found.n)})"
         return Remark(self.name.strip(), text)
