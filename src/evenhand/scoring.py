@@ -78,9 +78,7 @@ class VoteMeasures(ReplyMeasures):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary(VoteMeasures):
-    """The summary of the verdicts on ``num_instances`` instances.
-
-    What is missing says why.
+    """The summary of the verdicts on ``num_instances`` instances. A missing number gives the reason.
 
     Attributes:
         num_instances: Instances judged.

@@ -123,8 +123,8 @@ SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: TIE}
 class Scale:
     """The categories of a criterion, as numbers: its options, or the sides of a comparison.
 
-    Sides are 0 where the first response is better, 1 the second, 2 neither, 3 not applicable; of a graded comparison
-    the side counts, not the grade. People can find a tie where the judge was offered none, and so can the verdict of
+    Sides are 0 if the first response is better, 1 if the second is, 2 for neither, 3 for not applicable; in a graded
+    comparison the side counts, not the grade. People can find a tie where the judge was offered none, and so can the verdict of
     two orders.
 
     Attributes:
@@ -797,7 +797,7 @@ NO_LABELS = Missing("no labels of people were given")
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """All questions on one criterion, with the votes of all judges.
+    """The questions on one criterion, with the votes of all judges.
 
     Attributes:
         criterion: The criterion of the votes.

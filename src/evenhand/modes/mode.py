@@ -354,7 +354,7 @@ class Mode(ABC, Generic[Result]):
     def made_by(
         self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], others: Sequence[Mode[Any]] = ()
     ) -> dict[str, Any]:
-        """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
+        """Return the version, judges and fingerprint of prompts and data, for the parameters of a result.
 
         Args:
             judges: The judges.

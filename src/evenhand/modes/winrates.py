@@ -103,7 +103,7 @@ class Contest:
         gold: The system that a person preferred, or ``"tie"``, if there is such a label.
         selections: What each judge selects in the order of the two systems, and in the swapped one, as
             :func:`evenhand.statistics.consistency.position_bias` takes it: 0 the first system, 1 the second, 2 a tie.
-            Repeated draws are collapsed; of a grade the side counts.
+            Repeated draws are collapsed; for a grade its side counts.
     """
 
     instance: int
@@ -336,7 +336,7 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
 
     Of draws that could stop early the first two: the others were made because those did not agree.
 
-    Of a graded vote the side counts, as in :attr:`Contest.score`: a win of any grade is 1.
+    For a graded vote its side counts, as in :attr:`Contest.score`: a win of any grade is 1.
     """
     rows: list[_Row] = []
     for contest, number in zip(contests, cluster_numbers(contests), strict=True):
