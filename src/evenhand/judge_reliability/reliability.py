@@ -124,8 +124,8 @@ class Scale:
     """The categories of a criterion, as numbers: its options, or the sides of a comparison.
 
     Sides are 0 if the first response is better, 1 if the second is, 2 for neither, 3 for not applicable; in a graded
-    comparison the side counts, not the grade. People can find a tie where the judge was offered none, and so can the verdict of
-    two orders.
+    comparison the side counts, not the grade. People can find a tie where the judge was offered none, and so can the
+    verdict of two orders.
 
     Attributes:
         kind: The scale of the criterion.
