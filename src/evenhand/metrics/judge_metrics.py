@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, Union, cast
 
 from evenhand.aggregation.verdict import aggregate, check_rule, check_weights, mean_covered_mass
-from evenhand.criteria import Checklist, Criterion, Rubric, Scale
+from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
     LabelReader,
-    VoteColumn,
     cast_votes,
     clustered_level,
     columns_within,
@@ -23,7 +22,6 @@ from evenhand.data.fields import (
     warn_of_left_out_context,
     weights_by_judge,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import panel_report
@@ -1034,9 +1032,9 @@ class VoteAggregation(EvenhandMetric):
         reader = LabelReader(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
-        given = tuple(None if is_text_for_nothing(each) else each for each in responses)
-        judges = columns_within(VoteColumn("judge", given))
-        weights = weights_by_judge(self.judge_weights, [column.name for column in judges])
+        given = [None if is_text_for_nothing(each) else each for each in responses]
+        judges = columns_within("judge", given)
+        weights = weights_by_judge(self.judge_weights, list(judges))
         votes = cast_votes(judges, len(inputs), reader)
         verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
         right = _right([references or () for _, references, _ in inputs], reader)
