@@ -6,17 +6,14 @@ What a server refuses (structured output, log-probabilities, a parameter) it is 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import random
-import re
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
-from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
@@ -46,8 +43,8 @@ LONGEST_WAIT: Final = 300.0
 LONG_WAITS_IN_A_ROW: Final = 8
 """The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
 ASSUMED_REPLY_TOKENS: Final = 256
-REFUSABLE: Final = 6
-"""Changes of a request at most: no structured output, fewer log-probabilities, none, no cache marks, two parameters."""
+REFUSABLE: Final = 5
+"""Changes of a request at most: no structured output, fewer log-probabilities, none, two parameters."""
 FEWER_LOGPROBS: Final = 5
 """The number of the likeliest tokens to ask for after a server has refused more; some give no more."""
 DROPPABLE: Final = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop")
@@ -283,7 +280,6 @@ class RemoteJudge:
         self.most_attempts = 1 + RATE_LIMIT_PATIENCE * settings.max_retries + REFUSABLE
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._sampling = settings.sampling()
-        self._marks = marks_for(str(settings.model), settings.endpoint)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         self._dropped: set[str] = set()
         self._most_logprobs = sys.maxsize
@@ -365,7 +361,7 @@ class RemoteJudge:
 
     async def _attempt(self, session: _Session, trial: _Trial, request: Request) -> Completion:
         trial.attempts += 1
-        trial.sent = with_marks(self.payload(request), request, self._marks)  # without what was refused meanwhile
+        trial.sent = self.payload(request)  # without what was refused meanwhile
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(trial.sent))
@@ -411,8 +407,6 @@ class RemoteJudge:
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and self.settings.structured_output == "auto" and speaks_of("schema", message):
             self.takes_schema = False
-        elif self._marks is not None and speaks_of("cache marks", message):
-            self._marks = None
         else:
             name = refused_parameter(message, [each for each in DROPPABLE if each in sent])
             if name is not None and name not in self._dropped:  # requests sent before may be refused later
@@ -502,45 +496,3 @@ def not_running(judge_id: str) -> InvalidInputError:
         f"the judge {judge_id!r} is not running on this event loop: call complete() inside "
         "'async with judge.running():'"
     )
-
-
-# Marks that show a provider which part of a prompt other requests share, so that it is computed and paid for once. Most
-# servers find that out by themselves, and unknown ones may refuse what they do not know: they are sent no marks.
-
-CacheMarks = Literal["key", "blocks"]
-"""``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""
-
-SHORTEST_CACHED: Final = 4000
-"""Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
-_OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
-_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
-
-
-def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
-    """Return the marks that a server is known to take; None if that is not known.
-
-    >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
-    'key'
-    >>> marks_for("anthropic/claude-sonnet-4-5", {"provider": "litellm", "endpoint": None})
-    'blocks'
-    >>> marks_for("gpt-oss-120b", {"endpoint": "http://localhost:8000/v1"})
-    """
-    address = endpoint.get("endpoint")
-    if address is None and endpoint.get("provider") == "litellm":
-        return "blocks" if _ANTHROPIC_MODEL.match(model) else "key" if _OPENAI_MODEL.match(model) else None
-    return "key" if urlsplit(str(address)).hostname == "api.openai.com" else None
-
-
-def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
-    """Return the payload of a request with what the provider takes; as it is where nothing would be kept."""
-    first, end = request.messages[0]["content"], request.shared if request.shared >= SHORTEST_CACHED else 0
-    if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
-        return payload
-    if marks == "key":
-        key = hashlib.blake2b(first[: end or None].encode("utf-8", "replace"), digest_size=16)
-        return {**payload, "prompt_cache_key": key.hexdigest()}
-    continued = len(request.messages) > 1 or request.stage == "assessment"
-    parts = ((first[: request.shared], end > 0), (first[request.shared :], continued))
-    mark = {"cache_control": {"type": "ephemeral"}}
-    content = [{"type": "text", "text": text, **(mark if marked else {})} for text, marked in parts if text]
-    return {**payload, "messages": ({**request.messages[0], "content": content}, *request.messages[1:])}
