@@ -39,9 +39,10 @@ from evenhand.votes import Completion, Message
 
 READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
+"""The number of 429 that count as one failed attempt."""
 LONGEST_WAIT: Final = 300.0
-LONG_WAITS_IN_A_ROW: Final = 8
-"""The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
+GIVEN_UP_IN_A_ROW: Final = 8
+"""The run ends after this many calls in a row that a 429 ended, as when a quota is used up."""
 ASSUMED_REPLY_TOKENS: Final = 256
 REFUSABLE: Final = 5
 """Changes of a request at most: no structured output, fewer log-probabilities, none, two parameters."""
@@ -107,9 +108,7 @@ class RemoteEngine(Engine):
         "A longer body is not read, and its vote is unscored (``too_long``); litellm has no such bound.",
         ge=1,
     )
-    max_retries: int = option(
-        5, "Attempts after the first for what may pass; a 429 counts only while no other call is answered.", ge=0
-    )
+    max_retries: int = option(5, "Attempts after the first for what may pass; four 429 count as one.", ge=0)
     backoff: float = option(0.5, "Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.", ge=0)
     patience: float | None = option(
         None, "Seconds that the queue waits for a server that is away; None is 300, or 1 if it was never reached.", ge=0
@@ -238,19 +237,15 @@ class _Trial:
     """One request in progress.
 
     Attributes:
-        replies_before: Replies to all requests when it was sent last.
         sent: What was sent last.
         attempts: Times that it was sent.
-        unreached: Of these, those without a connection, which cost no attempt.
-        retries: Attempts that count: not those that a 429 refused while other requests were answered.
+        retries: Attempts that count: not those without a connection, and of those that a 429 refused a quarter.
         timed_out_after: Answers to all requests when it timed out last.
     """
 
-    replies_before: int
     sent: Mapping[str, Any] = field(default_factory=dict)
     attempts: int = 0
-    unreached: int = 0
-    retries: int = 0
+    retries: float = 0.0
     timed_out_after: int | None = None
 
 
@@ -326,7 +321,7 @@ class RemoteJudge:
             raise not_running(self.judge_id)
         if self.takes_schema is None:
             self.takes_schema = session.connection.supports_schema
-        gate, trial = session.gate, _Trial(session.gate.replies)
+        gate, trial = session.gate, _Trial()
         while True:
             expected = used = 0.0
             if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
@@ -386,13 +381,12 @@ class RemoteJudge:
         else:
             gate.answered()
         if isinstance(error, ConnectionLostError) and not error.reached:  # which costs no attempt
-            trial.unreached += 1
             return 0.0 if gate.away else random.uniform(0, self.settings.backoff)  # noqa: S311 - spreads retries
         if isinstance(error, TransientEngineError):
             delay = self._delay(error, gate, trial, entered_at)
             return 0.0 if gate.away else delay
         if isinstance(error, FatalEngineError):
-            if error.cause in REFUSALS and gate.replies:
+            if error.cause in REFUSALS and gate.replied:
                 raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
             gate.end(error)
         elif self.asks_for_less(str(error), trial.sent):
@@ -420,35 +414,29 @@ class RemoteJudge:
 
         Raises:
             TransientEngineError: After too many attempts, or where the server wants none for a long time.
-            UnreachableError: After several answers in a row that want no request for a long time.
+            UnreachableError: After several calls in a row that were given up because of a 429.
         """
-        settings = self.settings
-        limited, after = isinstance(error, RateLimitedError), getattr(error, "retry_after", None)
-        stalled = gate.replies == trial.replies_before and gate.in_flight <= 1
-        trial.retries += stalled or not limited
-        trial.replies_before = gate.replies
+        settings, limited = self.settings, isinstance(error, RateLimitedError)
+        after = getattr(error, "retry_after", None)
+        trial.retries += 1 / RATE_LIMIT_PATIENCE if limited else 1
         if limited:
             gate.slow_down(entered_at)
-        too_long = after is not None and after > LONGEST_WAIT
-        gate.long_waits += too_long
-        if too_long and gate.long_waits >= LONG_WAITS_IN_A_ROW:
-            message = (
-                f"the server wants no request for another {after:g} seconds (Retry-After), and has answered so "
-                f"{gate.long_waits} times in a row; the last time, {error}"
-            )
-            gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
-            raise ended from error
-        many = trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
-        if too_long or many or trial.retries > settings.max_retries:
+        if trial.retries > settings.max_retries or (after or 0.0) > LONGEST_WAIT:
             times = "once" if error.attempts == 1 else f"{error.attempts} times"
+            wait = "" if after is None else f" (it wants no request for another {after:g} seconds)"
+            message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}{wait}"
+            gate.given_up += limited
+            if gate.given_up >= GIVEN_UP_IN_A_ROW:
+                gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
+                raise ended from error
             failure = copy(error)
-            failure.args = (f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}",)
+            failure.args = (message,)
             raise failure from error
-        backoff = min(30.0, settings.backoff * 2 ** max(0, trial.retries - 1))
-        wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
+        backoff = min(30.0, settings.backoff * 2 ** max(0.0, trial.retries - 1))
+        delay = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
         if not limited:
-            return wait
-        gate.pause(wait if after is None else after)
+            return delay
+        gate.pause(delay if after is None else after)
         return 0.0
 
     def payload(self, request: Request) -> dict[str, Any]:
