@@ -7,15 +7,13 @@ import pytest
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.errors import TooManyFailuresError
-from evenhand.judging.conversation import Flow
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.measures import Spending
-from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
-from tests.support.questions import ONCE, estimated, questions, run
+from tests.support.judges import http_judge, litellm_judge
+from tests.support.questions import ONCE, questions, run
 from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
@@ -150,21 +148,6 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
         assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
-
-
-@pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
-@pytest.mark.parametrize("max_reasks", [0, 2])
-def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
-    flow = Flow(max_reasks=max_reasks)
-    faults = [] if kind is None else [Fault(kind, on=range(1, 1000, 2))]
-    with JudgeServer(reply="hm", faults=faults) as server:
-        judge = http_judge(server.base_url, max_retries=2)
-        estimate = estimated(questions(5), [judge], grid=ONCE, flow=flow)
-        run(questions(5), [judge], grid=ONCE, flow=flow)
-        assert estimate.calls <= server.seen <= estimate.requests
-    assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 6)  # six things may be refused, one by one
-    assert estimated(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
-    assert estimated(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
 
 
 def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):
