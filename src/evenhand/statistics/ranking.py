@@ -659,7 +659,7 @@ def rank_systems(
         model = fit_strengths(shown, order_effect=ordered, level=over)
         strengths, position = model.strengths, model.position_probability
         if length_difference is not None:
-            at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
+            at_equal_length = length_controlled_win_rates(contests, length_difference, level=over)
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
     order = sorted(range(count), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
