@@ -77,10 +77,10 @@ class Request:
 class JudgeEngine(Protocol):
     """Answers requests, one coroutine per request. The engine decides how calls travel.
 
-    Optional attributes: ``most_attempts``, the requests of one call at most, for estimates; ``most_reply_tokens``, the
-    token limit of a reply, with which ``max_cost`` is kept without exception (:class:`PricedEngine`);
-    ``data_classification_policy``, the classifications of the data that it may be shown (without it, any);
-    ``stop_sending()``, which makes calls that wait fail at once, on the event loop that runs now.
+    Optional attributes: ``most_reply_tokens``, the token limit of a reply, with which ``max_cost`` is kept without
+    exception (:class:`PricedEngine`); ``data_classification_policy``, the classifications of the data that it may be
+    shown (without it, any); ``stop_sending()``, which makes calls that wait fail at once, on the event loop that runs
+    now.
 
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.

@@ -46,8 +46,6 @@ LONGEST_WAIT: Final = 300.0
 LONG_WAITS_IN_A_ROW: Final = 8
 """The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
 ASSUMED_REPLY_TOKENS: Final = 256
-REFUSABLE: Final = 6
-"""Changes of a request at most: no structured output, fewer log-probabilities, none, no cache marks, two parameters."""
 FEWER_LOGPROBS: Final = 5
 """The number of the likeliest tokens to ask for after a server has refused more; some give no more."""
 DROPPABLE: Final = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop")
@@ -269,7 +267,6 @@ class RemoteJudge:
         data_classification_policy: The classifications of the data that it may be shown; None for any.
         estimated_cost: US dollars for tokens of a prompt and a reply; None if the price is not known.
         most_reply_tokens: The token limit of a reply; None if there is none.
-        most_attempts: Requests of one call at most: retries, and without what a server may refuse.
         takes_schema: Whether it is asked for structured output; None until the connection says so.
     """
 
@@ -280,7 +277,6 @@ class RemoteJudge:
         self.data_classification_policy = settings.data_classification_policy
         self.estimated_cost = settings.estimated_cost
         self.most_reply_tokens = settings.most_reply_tokens
-        self.most_attempts = 1 + RATE_LIMIT_PATIENCE * settings.max_retries + REFUSABLE
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._sampling = settings.sampling()
         self._marks = marks_for(str(settings.model), settings.endpoint)
