@@ -465,14 +465,13 @@ class IdentifiedRows(list[Row]):
     """Rows whose ids are known, as those of a stream are.
 
     Attributes:
-        ids: One per row, or per prompt where a row holds one response.
+        ids: One per row.
         contents: The digests of what each of these holds, joined.
-        id_field: The column that names a row; None if it is named by what it holds.
     """
 
-    def __init__(self, rows: Iterable[Row], ids: Iterable[str], contents: str, id_field: str | None) -> None:
+    def __init__(self, rows: Iterable[Row], ids: Iterable[str], contents: str) -> None:
         super().__init__(rows)
-        self.ids, self.contents, self.id_field = list(ids), contents, id_field
+        self.ids, self.contents = list(ids), contents
 
 
 def row_batches(data: object, split: str | None = None, *, held: bool = False) -> Iterator[RowBatch]:

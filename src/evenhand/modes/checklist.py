@@ -68,7 +68,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
-from evenhand.results.vote_columns import Cell, VoteColumns, plain_vote
+from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.scoring import (
     VoteMeasures,
     bounded_mean,
@@ -793,16 +793,3 @@ class ChecklistAnalysis(Analysis):
                 **result.counts(),
                 "items": items,
             }
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each answer, as ``checklist(votes=rows)`` reads them.
-
-        An item of a response that is missing is a row without a judge.
-        """
-        found: list[dict[str, Any]] = []
-        no_judge = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
-        for about, votes, _ in self.stored.cells():
-            row = {name: about[name] for name in ("system", "item", "gold", "cluster") if about[name] is not None}
-            row["id"] = self.row_name(about["instance"])
-            found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
-        return found

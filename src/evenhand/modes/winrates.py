@@ -45,7 +45,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.options import Reduction
-from evenhand.question import Question, comparison_criterion, swapped_index
+from evenhand.question import Question, comparison_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -62,7 +62,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
-from evenhand.results.vote_columns import Cell, VerdictColumns, plain_vote
+from evenhand.results.vote_columns import Cell, VerdictColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
@@ -1042,35 +1042,6 @@ class WinrateAnalysis(Analysis):
     def further_tables(self) -> tuple[TextTable, ...]:
         """Return the table of the pairs, if it is not printed."""
         return () if len(self.systems) <= MOST_SYSTEMS_IN_PAIRS else (_pairs_table(self),)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` is a system, tie or option.
-
-        A contest without one of its responses is a row without a judge.
-        """
-        found = []
-        missing = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response", "swapped": False}
-        for contest in self.entries:
-            about = {name: value for name, value in about_contest(contest).items() if value is not None}
-            about["id"] = contest.prompt_id or str(contest.instance)
-            votes = [
-                {**plain_vote(vote), "swapped": vote.order == (1, 0), "vote": self._label(contest, vote)}
-                for vote in contest.verdict.votes
-            ]
-            found += [{**about, **vote} for vote in votes or [missing]]
-        return found
-
-    def _label(self, contest: Contest, vote: Vote) -> str | None:
-        """Return the system that a vote prefers, or a tie; the option as it was shown if that is more precise."""
-        if vote.selected_index is None:
-            return None
-        option = self.criterion.options[vote.selected_index]
-        side = None if option.na or is_graded(self.criterion) else option.value
-        systems = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
-        if side in systems:
-            return systems[side]
-        index = vote.selected_index
-        return self.criterion.labels[swapped_index(self.criterion.options, index) if vote.order == (1, 0) else index]
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each contest."""
