@@ -196,14 +196,14 @@ class RecordedVotes:
         for number, row in enumerate(rows):
             if not samples[number].isdecimal():
                 raise cell_error(number, str(found.column("sample_field")), samples[number], "give 0, 1, …")
-            for column in held:
-                if (cell := column.cells[number]) is NOT_ASKED:
+            for name, column in held.items():
+                if (cell := column[number]) is NOT_ASKED:
                     continue
-                name = column.name if judge is None else name_in(row, number, judge, "judge_field")
-                about = (number, places[names[number]], name, int(samples[number]))
+                who = name if judge is None else name_in(row, number, judge, "judge_field")
+                about = (number, places[names[number]], who, int(samples[number]))
                 cells = cell if draws and isinstance(cell, list | tuple) else [cell]
                 votes += [RecordedVote(*about, one) for one in cells]
-        judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes]
+        judges = held if judge is None else [vote.judge for vote in votes]
         return replace(
             found,
             columns=listed,
@@ -768,11 +768,11 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
     rows, given = read_rows(data, options.split), {"votes": options.votes, "gold_fields": options.gold_fields or ()}
     named = {setting: check_names(names, setting, int(setting == "votes")) for setting, names in given.items()}
-    held = {setting: columns_of(rows, names, setting) if names else () for setting, names in named.items()}
-    columns = [column for own in held.values() for column in own]
-    check_names([column.name for column in columns], "votes and gold_fields", 2)
+    held = {setting: columns_of(rows, names, setting) if names else {} for setting, names in named.items()}
+    check_names([name for own in held.values() for name in own], "votes and gold_fields", 2)
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
+    columns = [cells for own in held.values() for cells in own.values()]
     criterion = categories_of(columns) if options.criteria is None else load_criterion(options.criteria)
     reader = LabelReader(criterion, as_index=options.as_index)
     clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
@@ -789,7 +789,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         **row_groups(rows, options.group_fields),
         "as_index": options.as_index,
         **row_ids(rows, options.id_field),
-        **{setting: [column.name for column in own] for setting, own in held.items()},
+        **{setting: list(own) for setting, own in held.items()},
         "criteria_given": options.criteria is not None,
         **options.values_of(RecordedOptions),
     }
