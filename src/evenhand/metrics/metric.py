@@ -712,10 +712,9 @@ class JudgeMetric(RunFields):
         )
         if self.gold_field is not None:
             self._check_labels(planned)
-        cast_votes = mode.ask(subjects, panel)
         judged = [
-            replace(each, result=mode.result(each.about, votes), votes=votes)
-            for each, votes in zip(planned, cast_votes, strict=True)
+            replace(each, about=about, result=mode.result(about, votes), votes=votes)
+            for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
         ]
         limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
         votes = (vote for each in judged for cell in each.cells() for vote in cell.votes)

@@ -28,6 +28,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.options import Aggregation
+from evenhand.question import swapped_index
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import LIMITS, Fingerprint, absolute, relative, run_yaml, write_run
@@ -241,6 +242,25 @@ class Analysis:
         """Give a plain row for each entry, with its votes if asked for."""
         raise NotImplementedError
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each vote, as ``winrates(votes=rows)`` and ``checklist(votes=rows)`` read them.
+
+        Of a comparison, ``vote`` is the option as it was shown. A question without a vote is a row without a judge.
+        """
+        found: list[dict[str, Any]] = []
+        missing = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response", "swapped": False}
+        for cell in self.stored.cells():
+            known = {name: value for name, value in cell.about.items() if value is not None}
+            known["id"], compares = self.row_name(cell.about["instance"]), "first" in known
+            for vote in cell.votes:
+                index, swapped, label = vote.selected_index, vote.order == (1, 0), vote.selected_label
+                if swapped and compares and index is not None:
+                    label = self.criterion.labels[swapped_index(self.criterion.options, index)]
+                own = (vote.judge_id, vote.sample, label, vote.unscored_reason, swapped)
+                found.append({**known, **dict(zip(missing, own, strict=True))})
+            found += [] if cell.votes else [{**known, **missing}]
+        return found
+
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
         return self.records()
@@ -308,10 +328,6 @@ class Analysis:
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
         raise NotImplementedError
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return ()
 
     def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
         """Return the header and the parameters for the same votes under other rules.
@@ -464,10 +480,6 @@ class Results(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
         return self.analysis.text_tables()
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return self.analysis.further_tables()
 
     def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.

@@ -101,16 +101,6 @@ def check_left_out(names: Collection[str]) -> None:
         raise InvalidInputError(f"leave_out is {names!r}; give a list of some of {', '.join(map(repr, LONG))}")
 
 
-def plain_vote(vote: Vote) -> dict[str, Any]:
-    """Return the voter, vote and draw of a row, as the readers of recorded votes take them."""
-    return {
-        "judge": vote.judge_id,
-        "sample": vote.sample,
-        "vote": vote.selected_label,
-        "unscored_reason": vote.unscored_reason,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class VoteField:
     """A field of a vote, or of a part of a vote, as a column.
