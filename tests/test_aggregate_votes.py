@@ -48,10 +48,6 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
         "clear of birch: mean of gpt, llama",
     ]
     assert table["1/birch"].views[0].verdict == table.filter(system="birch", instance=1).verdicts[0]
-    again = aggregate_votes(
-        table.to_rows(), "llama", LEVELS, gold_fields="gold", systems_field="system", id_field="instance"
-    )
-    assert again.summaries["birch"].comparison.num_compared == 2
     with pytest.raises(InvalidInputError, match=r"rows 0 and 1 both hold the vote of 'gpt' on 'p'"):
         aggregate_votes(rows, "said", LEVELS, **{**columns, "sample_field": None})
 
@@ -121,26 +117,17 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     text = str(table)
     assert "How the 3 selections were read: 1 exact (33 %), 1 json (33 %), 1 line (33 %)." in text
     assert "2 of 5 votes unscored (2 rows affected), 2 verdicts unscored: 1 empty, 1 no_match." in text
-    rows = table.to_rows()
-    read = {"reply": "Fair", "reply_match": "line", "reply_unscored_reason": None}
-    assert rows[1] == {"instance": 1, "gold": "Good", "cluster": "a", **read}
-    again = aggregate_votes(rows, "reply", QUALITY, gold_fields="gold", cluster_field="cluster")
-    assert again.summary.comparison == table.summary.comparison
-    assert agreement(rows, "reply", QUALITY, gold_fields="gold").pair("reply", "gold").num_compared == 3
     table.save(tmp_path / "read.parquet")
     assert evenhand.open(tmp_path / "read.parquet") == table
 
 
-def test_a_pattern_reads_the_form_that_another_tool_asked_for_and_a_cut_off_reply_says_so():
+def test_a_pattern_reads_the_form_that_another_tool_asked_for():
     texts = ["Feedback: fine. [RESULT] Good", "[RESULT] Bad, no: [RESULT] Good", "[RESULT] Fair [RESULT] fair", "Good"]
     texts += [None, "[RESULT] Superb"]
     table = read_replies([{"reply": text} for text in texts], "reply", QUALITY, pattern=r"\[RESULT\] (\w+)")
     votes = [verdict.votes[0] for verdict in table.verdicts]
     assert [vote.selected_label for vote in votes] == ["Good", None, "Fair", None, None, None]
     assert [vote.unscored_reason for vote in votes] == [None, "ambiguous", None, "no_match", "empty", "no_match"]
-    rows = [{"reply": "The answer shows that", "finish": "length"}, {"reply": "Good", "finish": None}]
-    cut = read_replies(rows, "reply", QUALITY, finish_reason_field="finish")
-    assert [verdict.unscored_reason for verdict in cut.verdicts] == ["truncated", None]
 
 
 def test_a_pair_shown_in_both_orders_is_read_in_its_own():
@@ -157,7 +144,6 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
     table = read_replies(rows, "text", pair, id_field="pair", swapped_field="swapped")
     assert labels(table) == ["A", "tie", "tie"]
     assert [verdict.position_consistent for verdict in table.verdicts] == [True, False, True]
-    assert table.to_rows()[1]["text_swapped"] == "B"
     lopsided = pair.model_copy(update={"options": (*options[:2], Option(label="B", value=0.4))})
     with pytest.raises(InvalidInputError, match="mirrors the options of 'better' by their values"):
         read_replies(rows, "text", lopsided, swapped_field="swapped")

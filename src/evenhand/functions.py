@@ -233,8 +233,7 @@ def read_replies(
 
     No call is made. A text is read as the reply of a judge is read in a run, by the four forms of
     :func:`~evenhand.parsing.match_closest_option`; any other text is unscored with the reason, never a guess. Replies
-    that another tool asked for in its own form are read by ``pattern``. Each vote keeps its text and how it was read;
-    ``results.to_rows()`` gives them as plain rows.
+    that another tool asked for in its own form are read by ``pattern``. Each vote keeps its text and how it was read.
 
     Args:
         data: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the

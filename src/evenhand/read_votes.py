@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from evenhand.aggregation.scores import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
@@ -40,7 +40,7 @@ from evenhand.data.fields import (
     text_of,
     weights_by_judge,
 )
-from evenhand.data.plain import briefly, number_of, plain_cell
+from evenhand.data.plain import briefly, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
@@ -65,7 +65,7 @@ from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
-from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing
+from evenhand.votes import Completion, Match, Vote, is_missing
 
 IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
@@ -105,10 +105,9 @@ class RecordedVote:
     Attributes:
         number: Of its row.
         instance: The instance of the vote, by its place among the ids.
-        judge: The judge who cast it; empty where a row says that there was nothing to judge.
+        judge: The judge who cast it.
         sample: The number of the draw, from 0.
         cell: The recorded value.
-        reason: The reason why there is no vote, where a row says so.
     """
 
     number: int
@@ -116,7 +115,6 @@ class RecordedVote:
     judge: str
     sample: int
     cell: object
-    reason: UnscoredReason | None = None
 
     @property
     def who(self) -> str:
@@ -200,17 +198,14 @@ class RecordedVotes:
         for number, row in enumerate(rows):
             if not samples[number].isdecimal():
                 raise cell_error(number, str(found.column("sample_field")), samples[number], "give 0, 1, …")
-            for column in held:
-                if (cell := column.cells[number]) is NOT_ASKED:
+            for name, column in held.items():
+                if (cell := column[number]) is NOT_ASKED:
                     continue
-                reason, name = _reason(row, number, cell) if usual else None, column.name
-                if judge is not None:
-                    allow_none = reason == "missing_response"
-                    name = name_in(row, number, judge, "judge_field", allow_none=allow_none)
-                about = (number, places[names[number]], name, int(samples[number]))
+                who = name if judge is None else name_in(row, number, judge, "judge_field")
+                about = (number, places[names[number]], who, int(samples[number]))
                 cells = cell if draws and isinstance(cell, list | tuple) else [cell]
-                votes += [RecordedVote(*about, one, reason) for one in cells]
-        judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes if vote.judge]
+                votes += [RecordedVote(*about, one) for one in cells]
+        judges = held if judge is None else [vote.judge for vote in votes]
         return replace(
             found,
             columns=listed,
@@ -364,7 +359,7 @@ class RecordedVotes:
         selected: Sequence[Selected],
         weights: tuple[float, ...] | None = None,
     ) -> dict[tuple[Any, ...], list[Vote]]:
-        """Return the votes on each question; a question about which there was nothing to judge has none.
+        """Return the votes on each question.
 
         Args:
             questions: Of the rows.
@@ -387,29 +382,13 @@ class RecordedVotes:
                     f"{self.ids[vote.instance]!r} in the same order and draw: number repeated draws in a column "
                     "(sample_field=…), give what differs an id of its own (id_field=…), or drop one"
                 )
-            own = found.setdefault(asked.key, [])
-            if vote.judge and vote.reason != "missing_response":
-                key = (vote.judge, vote.sample, vote.reason, id(asked.criterion), asked.order, index)
-                if key not in equal:
-                    more: dict[str, Any] = {"order": asked.order, "sample": vote.sample}
-                    more["weight"] = of_judge.get(vote.judge, 1.0)
-                    if index is None:
-                        more["unscored_reason"] = vote.reason or "abstained"
-                    equal[key] = LabelReader(asked.criterion).vote(vote.judge, index).model_copy(update=more)
-                own.append(equal[key])
+            key = (vote.judge, vote.sample, id(asked.criterion), asked.order, index)
+            if key not in equal:
+                more = {"order": asked.order, "sample": vote.sample, "weight": of_judge.get(vote.judge, 1.0)}
+                equal[key] = LabelReader(asked.criterion).vote(vote.judge, index).model_copy(update=more)
+            found.setdefault(asked.key, []).append(equal[key])
         set_aside(selected)
         return found
-
-
-def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
-    """Return why there is no vote, where a row says so in the column ``unscored_reason``."""
-    given, accepted = row.get("unscored_reason"), get_args(UnscoredReason)
-    if not is_missing(given) and given not in ("", *accepted):
-        raise cell_error(number, "unscored_reason", given, did_you_mean(given, accepted))
-    reason = next((reason for reason in accepted if reason == given), None)
-    if reason and cell != "" and not is_missing(cell):
-        raise cell_error(number, "unscored_reason", given, f"there is the vote {cell!r} too, and only one holds")
-    return reason
 
 
 class Pair(NamedTuple):
@@ -470,7 +449,7 @@ class Pair(NamedTuple):
         accepted = tuple(dict.fromkeys((*self.systems, TIE, "first", "second", "A", "B", *more)))
         return (
             f"{who} {briefly(cell)}, which is none of the pair, or both. {did_you_mean(as_text(cell), accepted)} "
-            "None for no vote; numbers are values of the options of a criterion that is given"
+            "None for no vote; set allow_ties=True for ties; numbers are values of the options of a given criterion"
         )
 
 
@@ -521,34 +500,21 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
     for vote, option_shown in zip(read.votes, shown, strict=True):
         pair = pairs[vote.number]
         sides = pair.sides(vote.cell)
-        chosen = {by_side[side] for side in sides or () if side in by_side}
-        if isinstance(option_shown, int) and sides is not None:
+        if sides is None:
+            found.append(None)
+            continue
+        chosen = {by_side[side] for side in sides if side in by_side}
+        if isinstance(option_shown, int):
             mirrored = pair.order == SWAPPED
             chosen.add(swapped_index(criterion.options, option_shown) if mirrored else option_shown)
-        if sides and not chosen:
-            raise InvalidInputError(
-                f"{vote.who} {vote.cell!r}, for which {criterion.name!r} has no option of its own; its options are "
-                f"{list(criterion.labels)!r}: give the label of one, or set allow_ties=True for ties"
-            )
-        if len(chosen) == 1 or sides is None:
-            found.append(chosen.pop() if chosen else None)
+        if len(chosen) == 1:
+            found.append(chosen.pop())
             continue
         refusal = pair.refusal(vote.cell, vote.who, criterion.labels)
-        if chosen:
+        if sides or chosen:
             raise InvalidInputError(refusal)
         found.append(OutOfScale(vote.who, as_text(vote.cell), refusal))
     return found
-
-
-def _length(row: Row, number: int, side: str) -> int | None:
-    """Return the characters of a response: what ``first_length`` says, or those of ``first_response``."""
-    length, response = row.get(f"{side}_length"), row.get(f"{side}_response")
-    if is_missing(length):
-        return None if is_missing(response) else len(text_of(response))
-    characters = number_of(length)
-    if characters is None or characters < 0 or not characters.is_integer():
-        raise cell_error(number, f"{side}_length", length, "give a number of characters")
-    return int(characters)
 
 
 def read_comparisons(data: object, options: WinratesArguments, criterion: Criterion | None) -> Results:
@@ -584,7 +550,8 @@ def read_comparisons(data: object, options: WinratesArguments, criterion: Criter
     lengths = []
     for system in (0, 1):
         sides = ["first" if pair.first == pair.systems[system] else "second" for pair in pairs]
-        own = [_length(row, number, side) for number, (row, side) in enumerate(zip(read.rows, sides, strict=True))]
+        texts = [row.get(f"{side}_response") for row, side in zip(read.rows, sides, strict=True)]
+        own = [None if is_missing(text) else len(text_of(text)) for text in texts]
         lengths.append(read.agreed(keys, own, "a response of the length"))
     cells = []
     for key in sorted(cast, key=lambda key: (key[0], names.index(key[1]), names.index(key[2]))):
@@ -676,11 +643,8 @@ def answer_of(cell: object, who: str) -> Answer | None:
 def _items_named(read: RecordedVotes, names: Sequence[str]) -> Checklist:
     """Return the items that occur, in the order of the rows; an item found not to apply offers that."""
     not_applicable = set(map(fold_label, (*NA_LABELS, "NA")))
-    offers: dict[str, bool] = {}
-    for vote in read.votes:
-        name = names[vote.number]
-        offers[name] = offers.get(name, False) or fold_label(str(vote.cell)) in not_applicable
-    items = tuple(ChecklistItem(name=name, question=name, na=na) for name, na in offers.items())
+    na = {names[vote.number] for vote in read.votes if fold_label(str(vote.cell)) in not_applicable}
+    items = tuple(ChecklistItem(name=name, question=name, na=name in na) for name in dict.fromkeys(names))
     return Checklist(name="recorded votes", items=items)
 
 
@@ -806,11 +770,11 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
     rows, given = read_rows(data, options.split), {"votes": options.votes, "gold_fields": options.gold_fields or ()}
     named = {setting: check_names(names, setting, int(setting == "votes")) for setting, names in given.items()}
-    held = {setting: columns_of(rows, names, setting) if names else () for setting, names in named.items()}
-    columns = [column for own in held.values() for column in own]
-    check_names([column.name for column in columns], "votes and gold_fields", 2)
+    held = {setting: columns_of(rows, names, setting) if names else {} for setting, names in named.items()}
+    check_names([name for own in held.values() for name in own], "votes and gold_fields", 2)
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
+    columns = [cells for own in held.values() for cells in own.values()]
     criterion = categories_of(columns) if options.criteria is None else load_criterion(options.criteria)
     reader = LabelReader(criterion, as_index=options.as_index)
     clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
@@ -827,7 +791,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         **row_groups(rows, options.group_fields),
         "as_index": options.as_index,
         **row_ids(rows, options.id_field),
-        **{setting: [column.name for column in own] for setting, own in held.items()},
+        **{setting: list(own) for setting, own in held.items()},
         "criteria_given": options.criteria is not None,
         **options.values_of(RecordedOptions),
     }
@@ -850,26 +814,23 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
         )
 
     @cache
-    def match(text: str | None, finish: str | None) -> Match:
+    def match(text: str | None) -> Match:
         if compiled is not None:
             return match_pattern(text, criterion.labels, compiled)
-        return match_closest_option(text, criterion.labels, finish_reason=finish)
+        return match_closest_option(text, criterion.labels)
 
     reader = LabelReader(criterion, as_index=options.as_index)
     swapped, systems = read.swapped(), read.names("systems_field")
-    finishes: Sequence[Any] = [None] * len(read.rows)
-    if options.finish_reason_field is not None:
-        finishes = read.cells(options.finish_reason_field, "finish_reason_field")
     cast: dict[tuple[Any, ...], list[Vote]] = {}
     draws: dict[Hashable, int] = {}
     for vote in read.votes:
-        text, finish = None if is_missing(vote.cell) else text_of(vote.cell), text_of(finishes[vote.number]) or None
-        found, turned = match(text, finish), swapped is not None and bool(swapped[vote.number])
+        text = None if is_missing(vote.cell) else text_of(vote.cell)
+        found, turned = match(text), swapped is not None and bool(swapped[vote.number])
         index = found.index if found.index is None or not turned else swapped_index(criterion.options, found.index)
         key = (vote.instance, systems[vote.number])
         sample = draws[key, vote.judge, turned] = draws.get((key, vote.judge, turned), -1) + 1
         more: dict[str, Any] = {"sample": sample, "match": found, "unscored_reason": found.reason}
-        more["completion"] = Completion(text=text, finish_reason=finish)
+        more["completion"] = Completion(text=text)
         if swapped is not None:
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))

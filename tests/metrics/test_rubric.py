@@ -98,5 +98,5 @@ def test_the_scores_by_hand():
 def test_scores_that_would_share_a_name_are_refused():
     for names in (["a", "A"], ["a", "a_agreement"], ["raw_score"]):
         criteria = tuple(CLEAR.model_copy(update={"name": name}) for name in names)
-        with pytest.raises(InvalidCriterionError, match="rename the criterion"):
+        with pytest.raises(InvalidCriterionError, match="two scores would be called"):
             RubricJudge(inference_engine=ScriptedJudge(says), rubric=Rubric(name="r", criteria=criteria))

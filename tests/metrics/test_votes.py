@@ -100,7 +100,7 @@ def test_against_the_truth_beside_other_libraries():
 
 def test_a_vote_that_is_no_option_and_a_second_reference_are_named():
     metric = VoteAggregation(scale="ordinal", criteria=LEVELS)
-    with pytest.raises(InvalidInputError, match="instance 1: the judge 'ann' voted 'Grand', which is not an option"):
+    with pytest.raises(InvalidInputError, match="row 1: the judge 'ann' voted 'Grand', which is not an option"):
         scores(metric, [{"ann": "Good"}, {"ann": "Grand"}])
     with pytest.raises(InvalidInputError, match=r"instance 0 has the references \['Good', 'Bad'\]"):
         scores(metric, [["Good"]], [["Good", "Bad"]])

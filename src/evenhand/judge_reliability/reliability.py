@@ -554,9 +554,7 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
     for label, number in summary.selections:
         lines.append((Line(f"selected {label!r}", "number", "count"), SimpleNamespace(number=number)))
     further: list[str] = []
-    if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
-        further.append("The options selected have no values, so there is no score.")
-    elif scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
+    if scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
         limits = format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)
         further.append(f"Score if every unscored vote were the lowest or the highest level: {limits}.")
     if not isinstance(compared, Missing):
@@ -566,7 +564,6 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
 
 
 NO_GOLD = "no row has a gold label: name their column when judging, or give numbers, against_gold(gold=…)"
-ARE_NUMBERS = Missing("the gold is numbers and not labels")
 NOT_GROUPED = Missing("the rows are not grouped: give groups=…")
 
 
@@ -677,7 +674,7 @@ def against_gold(
     system: str | None = None,
     criterion: str | None = None,
     *,
-    gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
+    gold: Sequence[object] | None = None,
     groups: Sequence[Hashable] | None = None,
     resamples: int | None = None,
 ) -> GoldComparison:
@@ -691,8 +688,7 @@ def against_gold(
         results: The result.
         system: Whose responses or contests; those of all systems by default.
         criterion: Which; needed if there are several.
-        gold: Numbers that people gave in place of labels: one for each row of the data, None if there is none; or
-            system -> such numbers.
+        gold: Numbers that people gave in place of labels: one for each row of the data, None if there is none.
         groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
             instance are a group, if some instance has several.
         resamples: Draws for the intervals of kappas and balanced accuracy; by default those of the result, or 1000.
@@ -701,32 +697,27 @@ def against_gold(
         InvalidInputError: If there is no such system or criterion, or the gold does not fit.
     """
     asked, scale, title = _labelled_questions(results, system, criterion, numbers=gold is not None)
-    values = (*scale.values, None)
-    right = [values[-1 if each.label is None else each.label] for each in asked]
-    if gold is not None:
-        right = _numbers_of(asked, gold)
-    kept = [
-        (each, number)
-        for each, number in zip(asked, right, strict=True)
-        if number is not None or (gold is None and each.label is not None)
-    ]
+    if gold is None:
+        kept = [(each, scale.values[each.label]) for each in asked if each.label is not None]
+    else:
+        numbers = zip(asked, _numbers_of(asked, gold), strict=True)
+        kept = [(replace(each, label=None), number) for each, number in numbers if number is not None]
     rows = [each for each, _ in kept]
-    chosen = [row.selected if gold is None else row.score for row in rows]
+    compared = [row for row in rows if (row.selected if gold is None else row.score) is not None]
     over = results.analysis.level_over([]).over([row.together for row in rows])
     draws = resamples or results.parameters.get("resamples", 1000)
     drawn = Drawing(level=over, resamples=draws, seed=results.parameters["seed"])
     truth, judged = as_array(number for _, number in kept), as_array(row.score for row in rows)
     instances = [row.instance for row in rows]
-    grouped: list[Hashable] | None = None
-    if groups is not None:
-        grouped = [_of_row(list(groups), instance, "groups") for instance in instances]
-    elif len(set(instances)) < len(instances):
-        grouped = list(instances)
+    grouped = None if groups is None else _of_rows(rows, groups, "groups")
+    if grouped is None and len(set(instances)) < len(instances):
+        grouped = instances
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
+        **{**_of_labels(rows, scale, **drawn), "num_compared": len(compared), "num_references": len(rows)},
         title=f"{title} against gold",
-        num_clusters=len({row.together for row, choice in zip(rows, chosen, strict=True) if choice is not None}),
+        num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
         within_groups=NOT_GROUPED
         if grouped is None
@@ -735,40 +726,35 @@ def against_gold(
         if outside
         else defined(lambda: value_errors(truth, judged, level=over, bounds=scale.bounds)),
         parameters={**drawn, "level": over.level},
-        **(_of_labels(rows, scale, **drawn) if gold is None else _without_labels(chosen)),
     )
 
 
-def _numbers_of(asked: Sequence[Asked], gold: Sequence[object] | Mapping[str, Sequence[object]]) -> list[float | None]:
+def _numbers_of(asked: Sequence[Asked], gold: Sequence[object]) -> list[float | None]:
     """Return the number that people gave for each question."""
-    if not isinstance(gold, Mapping) and len({each.instance for each in asked}) < len(asked):
+    if len({each.instance for each in asked}) < len(asked):
         raise InvalidInputError(
             "gold has one number for each row of the data, and these rows were judged several times: name one system "
-            "with system=…, or give the numbers of each, gold={system: numbers}"
+            "with system=…"
         )
-    columns = {name: list(column) for name, column in (gold if isinstance(gold, Mapping) else {None: gold}).items()}
-    found = []
-    for each in asked:
-        name = each.systems[0] if isinstance(gold, Mapping) and each.systems else None
-        if name not in columns:
-            raise InvalidInputError(f"gold has the numbers of {list(columns)!r}, and not of the system {name!r}")
-        given = _of_row(columns[name], each.instance, "gold")
-        number = number_of(given)
-        if number is None and not is_abstention(given):
+    entries = _of_rows(asked, gold, "gold")
+    for each, given in zip(asked, entries, strict=True):
+        if number_of(given) is None and not is_abstention(given):
             raise InvalidInputError(
                 f"gold is {given!r} for row {each.instance}, which is not a number; labels are read when judging, from "
                 "the column that gold_fields names"
             )
-        found.append(number)
-    return found
+    return list(map(number_of, entries))
 
 
-def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: ANN401 - any entry
-    if instance >= len(column):
+def _of_rows(asked: Sequence[Asked], entries: Iterable[Any], name: str) -> list[Any]:
+    """Return the entry for the row of each question."""
+    column = list(entries)
+    beyond = next((each.instance for each in asked if each.instance >= len(column)), None)
+    if beyond is not None:
         raise InvalidInputError(
-            f"{name} has {len(column)} entries, and row {instance} was judged; give one for each row of the data"
+            f"{name} has {len(column)} entries, and row {beyond} was judged; give one for each row of the data"
         )
-    return column[instance]
+    return [column[each.instance] for each in asked]
 
 
 def _of_labels(rows: Sequence[Asked], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
@@ -780,14 +766,6 @@ def _of_labels(rows: Sequence[Asked], scale: Scale, **drawn: Unpack[Drawing]) ->
         "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, **drawn)),
         "options": rates or (),
     }
-
-
-def _without_labels(scores: Sequence[float | None]) -> dict[str, Any]:
-    """Give the fields that compare labels, where the gold is numbers."""
-    names = ("accuracy", "accuracy_if_unscored_0", "accuracy_if_unscored_1", "balanced_accuracy", "cohen_kappa")
-    nothing = dict.fromkeys((*names, "adjacent_accuracy", "quadratic_weighted_kappa"), ARE_NUMBERS)
-    counts = {"num_compared": len(scores) - scores.count(None), "num_references": len(scores)}
-    return {**counts, **nothing, "options": (), "labels": (), "confusion_matrix": ()}
 
 
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
@@ -995,42 +973,25 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
 def reliability_of_judges(
     questions: Sequence[Questions], judges: Sequence[str], **drawing: Unpack[Drawing]
 ) -> tuple[tuple[CriterionReliability, ...], tuple[JudgesAgreement, ...]]:
-    """Measure every judge on every criterion, and how far the judges agree where there are several."""
+    """Measure every judge on every criterion, and how far the judges agree where there are several.
+
+    Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
+    selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
+    """
     results = tuple(criterion_reliability(judge, each, **drawing) for each in questions for judge in judges)
     agreements = []
     for each in questions if len(judges) > 1 else ():
         asked = {judge: each.of_judge(judge) for judge in judges}
-        verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
         over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
         drawn = Drawing(level=over, resamples=drawing["resamples"], seed=drawing["seed"])
-        agreements.append(agreement_of_judges(verdicts, each.criterion, each.sides, **drawn))
+        by_side, scale = Scale.of(each.criterion, each.sides), Scale.of(each.criterion)
+        preferred, selected = (
+            {judge: [own.place_of(question.verdict) for question in found] for judge, found in asked.items()}
+            for own in (by_side, scale)
+        )
+        (everyone,) = panels(selected, {}, scale, **drawn)
+        agreements.append(JudgesAgreement(each.criterion.name, all_pairs(preferred, {}, by_side, **drawn), everyone))
     return results, tuple(agreements)
-
-
-def agreement_of_judges(
-    verdicts: Mapping[str, Sequence[Verdict]],
-    criterion: Criterion,
-    sides: tuple[str, str] = SIDES,
-    **drawing: Unpack[Drawing],
-) -> JudgesAgreement:
-    """Measure how far judges agree that were asked the same questions.
-
-    Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
-    selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
-
-    Args:
-        verdicts: Judge -> verdict per question, by its own votes alone; two judges or more.
-        criterion: The criterion of the votes.
-        sides: The names of the two systems, if there are only two.
-        **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
-            and seed of the intervals.
-    """
-    by_side, scale = Scale.of(criterion, sides), Scale.of(criterion)
-    preferred, selected = (
-        {judge: list(map(own.place_of, given)) for judge, given in verdicts.items()} for own in (by_side, scale)
-    )
-    (everyone,) = panels(selected, {}, scale, **drawing)
-    return JudgesAgreement(criterion.name, all_pairs(preferred, {}, by_side, **drawing), everyone)
 
 
 def _labelled_questions(
@@ -1162,7 +1123,7 @@ def verbosity(
     scores = [SIDE_SCORES.get(_category_of(scale, vote)) for _, vote in contests]
     preferred = as_array(PREFERENCES.get(UNSCORED if one.label is None else one.label) for one, _ in contests)
     systems = [question.systems for question, _ in contests]
-    found = verbosity_slope(
+    return verbosity_slope(
         as_array(scores),
         [question.lengths for question, _ in contests],
         systems=systems if all(systems) else None,
@@ -1171,7 +1132,6 @@ def verbosity(
         ties="davidson" if TIE in scores else "half",
         level=IntervalLevel.of(level).over([question.together for question, _ in contests]),
     )
-    return found if found.reason is None else Missing(found.reason)
 
 
 def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[Drawing]) -> PeopleComparison | Missing:

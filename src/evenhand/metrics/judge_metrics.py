@@ -4,30 +4,21 @@ import logging
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, Union, cast
+from typing import TYPE_CHECKING, Any, Dict, Final, List, NamedTuple, Union, cast
 
-from evenhand.aggregation.verdict import aggregate, check_rule, check_weights, mean_covered_mass
-from evenhand.criteria import Checklist, Criterion, Rubric, Scale
+from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
+from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
-    LabelReader,
-    VoteColumn,
-    cast_votes,
     clustered_level,
-    columns_within,
     is_text_for_nothing,
-    read_clusters,
-    set_aside,
     warn_of_left_out_context,
-    weights_by_judge,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judge_reliability.reliability import Comparison, recorded_verdict, summarize_votes
+from evenhand.judge_reliability.reliability import Comparison, summarize_votes
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
@@ -52,7 +43,14 @@ from evenhand.modes.choices import (
     warn_of_equal_candidates,
     with_unrelated,
 )
-from evenhand.modes.judgements import DirectMode, RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
+from evenhand.modes.judgements import (
+    DirectMode,
+    Judgement,
+    RubricMode,
+    RubricSummary,
+    length_penalty_of,
+    rubric_as_judged,
+)
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import (
     Contest,
@@ -65,11 +63,11 @@ from evenhand.modes.winrates import (
     winrates,
 )
 from evenhand.numbers import Missing
-from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
-from evenhand.results.measures import UnscoredCounts, measure_at, names_of, score_entries, scores_of
+from evenhand.options import AggregateVotesArguments, AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
+from evenhand.read_votes import aggregate_recorded_votes
+from evenhand.results.measures import measure_at, score_entries, scores_of
 from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
-from evenhand.statistics.consistency import PositionBias
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
@@ -124,24 +122,16 @@ BIASED: Final = {True: False, False: True, None: None}
 """Whether the orders select the same -> whether the order changed the outcome; None if there was only one order."""
 
 
-def check_names(owner: str, names: Iterable[str], suffixes: Iterable[str], reserved: Iterable[str]) -> None:
-    """Check that no two scores have the same name.
-
-    Args:
-        owner: What the names are of.
-        names: Of criteria or systems, with which the names of their scores begin.
-        suffixes: The ends of the names of their scores.
-        reserved: The names of the other scores.
+def with_part(scores: Dict[str, Any], name: str, own: Mapping[str, Any]) -> Dict[str, Any]:
+    """Add the scores of a criterion or system under its name, the one without a name of its own under this alone.
 
     Raises:
-        InvalidCriterionError: If two have the same.
+        InvalidCriterionError: If two scores have the same name.
     """
-    taken, ends = {f"{name}{bound}" for name in reserved for bound in BOUNDS}, [*suffixes]
-    for name in names:
-        own = [name, *(f"{name}_{end}{bound}" for end in ends for bound in BOUNDS)]
-        if twice := taken.intersection(own):
-            raise InvalidCriterionError(f"two scores would be called {min(twice)!r}: rename the {owner} {name!r}")
-        taken.update(own)
+    named = {f"{name}_{each}" if each else name: value for each, value in own.items()}
+    if twice := scores.keys() & named.keys():
+        raise InvalidCriterionError(f"two scores would be called {min(twice)!r}: rename {name!r}")
+    return {**scores, **named}
 
 
 BOUNDS: Final = ("", "_ci_low", "_ci_high")
@@ -379,7 +369,7 @@ class RubricJudge(AssessingJudge):
     judges_by = "rubric"
 
     def verify(self) -> None:
-        """Check every setting that can be checked before there is data, and the names of the scores."""
+        """Check every setting that can be checked before there is data."""
         if self.rubric_field is not None and self.examples is not None:
             raise InvalidInputError(
                 f"rubric_field is {self.rubric_field!r} and examples is given too: where each instance has a rubric of "
@@ -387,9 +377,9 @@ class RubricJudge(AssessingJudge):
             )
         super().verify()
         length_penalty_of(self.length_penalty)
-        if self.rubric is not None:
-            names = [score_name_of([each.name], each.name) for each in self.own_judged().criteria]
-            check_names("criterion", names, OF_CRITERION, OF_RUBRIC)
+        if (rubric := self.own_judged()) is not None:
+            mode, about = self.mode_of((rubric,)), Subject(0, {"": None}, judged=rubric)
+            self.entries(JudgedInstance(about, mode.result(about, ()), mode, ""))  # checks the names of the scores
 
     def freeze(self, given: Any) -> Rubric:
         """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
@@ -449,8 +439,7 @@ class RubricJudge(AssessingJudge):
                 continue
             orders = [list(votes[0].order) for votes in by_order(verdict.votes)]
             own |= {"na": verdict.na or None, "orders": orders or None, **verdict_entries(judged, criterion, verdict)}
-            name = score_name_of([criterion.name], criterion.name)
-            entries |= {name: number, **{f"{name}_{each}": value for each, value in own.items()}}
+            entries = with_part(entries, score_name_of([criterion.name], criterion.name), {"": number, **own})
         entries |= {"criteria": criteria} if self.rubric_field is not None else {}
         return {**entries, "prompts": (prompts or None) if self.include_prompts_in_result else None}
 
@@ -474,19 +463,6 @@ MEASURED_OF_CRITERION: Final = frozenset(
     | {"num_unscored", "num_na", "unscored_counts", "score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of a criterion that are reported; the usage of calls is the rubric's."""
-
-OF_RUBRIC: Final = (
-    *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
-    *("run", "votes", "calls_left", "cost_left", "cost_reserved", *names_of(RubricSummary, UnscoredCounts)),
-)
-"""The names of a rubric's scores, without those of its criteria."""
-
-OF_CRITERION: Final = (
-    *("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders"),
-    *names_of(ScoreSummary, UnscoredCounts),
-)
-"""The ends of the names of a criterion's scores."""
-
 
 PLAIN: Final = frozenset(
     {f"{name}{bound}" for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread") for bound in BOUNDS}
@@ -546,12 +522,6 @@ class ChecklistJudge(ChecklistFields):
     def freeze(self, given: Any) -> Checklist:
         """Return the checklist with the items and answers that are offered."""
         return self.mode_of().offered(load_checklist(given))
-
-    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """Return the name of the checklist, if all instances share one that has a name."""
-        name = super().score_name(judged)
-        check_names("checklist", [name], (), PLAIN)
-        return name
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the scores of one instance."""
@@ -658,11 +628,9 @@ class PairwiseJudge(JudgeMetric):
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""
-        systems = tuple(judged[0].about.texts)
-        suffixes = [*names_of(SystemSummary, UnscoredCounts), *_system_entries("", (), None, None)]
-        check_names(
-            "system", systems, suffixes, ("criteria", "score", "score_name", *names_of(ContestSummary, PositionBias))
-        )
+        systems, names = tuple(judged[0].about.texts), {"criteria": None}
+        for system in systems:
+            names = with_part(names, system, _system_entries("", (), None, None))
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -943,23 +911,16 @@ _OF_SCORES = frozenset(
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AggregatedVotes:
-    """The intermediate value of one instance.
+VOTES: Final = "votes"
+REFERENCE: Final = "reference"
+"""The columns of the rows that are aggregated."""
 
-    Attributes:
-        score_name: The main score's name in this evaluation.
-        criterion: The criterion.
-        verdict: The verdict with all votes.
-        reference: The option that is right; None if it is not known.
-        cluster: The cluster of the instance; None if instances do not depend on each other.
-    """
+
+class AggregatedInstance(NamedTuple):
+    """The name of the main score, and the verdict on one instance with its votes."""
 
     score_name: str
-    criterion: Criterion
-    verdict: Verdict
-    reference: Union[int, None]
-    cluster: Union[str, None] = None
+    judgement: Judgement
 
 
 class VoteAggregation(EvenhandMetric):
@@ -996,10 +957,6 @@ class VoteAggregation(EvenhandMetric):
         if self.scale not in SCALES:
             raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
         check_rule(self.rule, cast(Scale, self.scale))
-        weights = self.judge_weights
-        if isinstance(weights, list):
-            weights = {f"judge_{place}": weight for place, weight in enumerate(weights)}
-        check_weights(weights)
         if self.criteria is not None:
             self.criterion()
 
@@ -1024,33 +981,37 @@ class VoteAggregation(EvenhandMetric):
         """Return the name of what was voted on; empty without criteria."""
         return "" if self.criteria is None else self.criterion().name
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
-        """Aggregate the votes on all instances."""
-        inputs, criterion = list(evaluation_inputs_stream), self.criterion()
-        if not inputs:
-            raise InvalidInputError(NO_INSTANCES)
-        rows = [task_data for _, _, task_data in inputs]
-        clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
-        reader = LabelReader(criterion, as_index=self.as_index)
-        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
-        responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
-        given = tuple(None if is_text_for_nothing(each) else each for each in responses)
-        judges = columns_within(VoteColumn("judge", given))
-        weights = weights_by_judge(self.judge_weights, [column.name for column in judges])
-        votes = cast_votes(judges, len(inputs), reader)
-        verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
-        right = _right([references or () for _, references, _ in inputs], reader)
-        return [
-            AggregatedVotes(name, criterion, verdict, reference, cluster)
-            for verdict, reference, cluster in zip(verdicts, right, clusters, strict=True)
-        ]
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedInstance]:
+        """Aggregate the votes on all instances.
 
-    def instance_scores(self, judged: AggregatedVotes) -> Dict[str, Any]:
+        Raises:
+            InvalidInputError: If there are no instances, votes or references are not options, or references of an
+                instance are different.
+        """
+        inputs, criterion, rows = list(evaluation_inputs_stream), self.criterion(), []
+        for row, each in enumerate(inputs):
+            votes, (_, references, task_data) = self.response_of(each, None, row), each
+            if any(reference != references[0] for reference in references[1:]):
+                raise InvalidInputError(
+                    f"instance {row} has the references {list(references)!r}: give the one that is right "
+                    "(evenhand.agreement compares judges with several people)"
+                )
+            own = {VOTES: None if is_text_for_nothing(votes) else votes, REFERENCE: next(iter(references), None)}
+            rows.append({**task_data, **own})
+        if not rows:
+            raise InvalidInputError(NO_INSTANCES)
+        how: Dict[str, Any] = {"rule": self.rule, "weights": self.judge_weights, "as_index": self.as_index}
+        how |= {"criteria": criterion, "cluster_field": self.cluster_field, "gold_fields": REFERENCE}
+        aggregated = aggregate_recorded_votes(rows, AggregateVotesArguments(votes=VOTES, **how))
+        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
+        return [AggregatedInstance(name, each) for each in aggregated]
+
+    def instance_scores(self, judged: AggregatedInstance) -> Dict[str, Any]:
         """Return the scores of one instance."""
-        verdict, main, right = judged.verdict, judged.score_name, judged.reference
-        selected = verdict.selected_index
+        (main, judgement), selected = judged, judged.judgement.verdict.selected_label
+        verdict, right = judgement.verdict, judgement.gold
         results = {
-            "selected_option": verdict.selected_label,
+            "selected_option": selected,
             "value": verdict.value,
             "aggregated_value": verdict.aggregated_value,
             "agreement": verdict.agreement,
@@ -1058,20 +1019,20 @@ class VoteAggregation(EvenhandMetric):
             "unscored_reason": verdict.unscored_reason,
             "num_votes": len(verdict.votes),
             "num_abstentions": sum(vote.unscored_reason == "abstained" for vote in verdict.votes),
-            "reference": None if right is None else judged.criterion.options[right].label,
+            "reference": right,
             "match": None if right is None or selected is None else selected == right,
         }
         named = {f"{main}_{name}": value for name, value in results.items()}
         return {main: number_or_nan(verdict.aggregated_value), **named}
 
-    def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
+    def reduce(self, intermediates: List[AggregatedInstance]) -> Dict[str, Any]:
         """Return the global scores: the aggregated score, how far the judges agree, and how often they are right."""
-        main, criterion = intermediates[0].score_name, intermediates[0].criterion
+        main, criterion, judgements = intermediates[0].score_name, self.criterion(), [one for _, one in intermediates]
         summary = summarize_votes(
-            [intermediate.verdict for intermediate in intermediates],
+            [each.verdict for each in judgements],
             criterion,
-            [intermediate.reference for intermediate in intermediates],
-            level=clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval),
+            [None if each.gold is None else criterion.labels.index(each.gold) for each in judgements],
+            level=clustered_level(self.confidence_level, [each.cluster for each in judgements], self.interval),
             resamples=self.resamples,
             seed=self.seed,
         )
@@ -1096,26 +1057,3 @@ class VoteAggregation(EvenhandMetric):
         rows = zip(compared.labels, compared.confusion_matrix, strict=True)
         matrix = {label: dict(zip(compared.labels, counts, strict=True)) for label, counts in rows}
         return {**scores, f"{main}_confusion_matrix": matrix}
-
-
-def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:
-    """Return the option that is right, where one is given.
-
-    Raises:
-        InvalidInputError: If references contradict each other, or one is not an option.
-    """
-    held = [(row, reference) for row, given in enumerate(references) for reference in given]
-    read = reader.read_most(
-        [reference for _, reference in held], lambda place: f"instance {held[place][0]}: the reference is"
-    )
-    set_aside(read)
-    found: List[set[int]] = [set() for _ in references]
-    for (row, _), index in zip(held, read, strict=True):
-        found[row] |= {index} if isinstance(index, int) else set()
-    for row, places in enumerate(found):
-        if len(places) > 1:
-            raise InvalidInputError(
-                f"instance {row} has the references {list(references[row])!r}, which name different options; give the "
-                "one that is right (evenhand.agreement compares judges with several people)"
-            )
-    return [next(iter(places), None) for places in found]

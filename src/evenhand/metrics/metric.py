@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
-from evenhand.catalog import read_entry
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
@@ -34,7 +33,6 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
@@ -43,8 +41,7 @@ from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
-from evenhand.results.made_by import LIMITS
-from evenhand.results.measures import Spending, UnscoredCounts, scores_of
+from evenhand.results.measures import UnscoredCounts, scores_of
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, line_of
 from evenhand.unitxt import criteria_artifacts
@@ -66,7 +63,6 @@ from evenhand.unitxt.loading import (
     load_criteria_artifact,
     load_of_rows,
     load_rubric,
-    local_entry,
 )
 from evenhand.votes import Vote, is_missing
 
@@ -127,10 +123,8 @@ class EvenhandMetric(IntervalFields):
     Attributes:
         criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
         confidence_interval_calculation: ``return_confidence_interval`` under the name that unitxt's judges have for it.
-        reduction_map: A field of unitxt's judges; only the mean is accepted. ``implemented_reductions``, ``ci_scores``,
-            ``n_resamples`` and ``ci_method`` are also refused if they ask for anything else than the default.
-        implemented_reductions: See ``reduction_map``.
-        ci_scores: See ``reduction_map``: every score has its interval.
+        reduction_map: A field of unitxt's judges; only the mean is accepted. ``n_resamples`` and ``ci_score_names`` are
+            refused, and ``ci_method``.
     """
 
     main_score: str = "score"
@@ -140,8 +134,6 @@ class EvenhandMetric(IntervalFields):
     criteria: Maybe[Criteria] = None
     confidence_interval_calculation: Maybe[bool] = None
     reduction_map: Maybe[Dict[str, List[str]]] = None
-    implemented_reductions: Maybe[List[str]] = None
-    ci_scores: Maybe[List[str]] = None
 
     options_model = IntervalOptions  # without an annotation, or unitxt would take it for a field
 
@@ -182,19 +174,14 @@ class EvenhandMetric(IntervalFields):
     def verify(self) -> None:
         """Check the options, and refuse fields of unitxt's metrics that would have no effect here."""
         super().verify()
-        own_bootstrap = None if self.ci_method == "BCa" else self.ci_method
-        refused = {"n_resamples": self.n_resamples or None, "ci_method": own_bootstrap}
-        refused |= {name: getattr(self, name) for name in ("ci_scores", "ci_score_names", "implemented_reductions")}
+        refused = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}, "ci_method": {self.ci_method} - {"BCa"}}
+        refused |= {name: getattr(self, name) for name in ("n_resamples", "ci_score_names")}
         for name, given in refused.items():
-            if given is not None:
+            if given:
                 raise InvalidInputError(
-                    f"{name} is {given!r}, and scores are means with intervals by interval=…: leave {name} out"
+                    f"{name} is {given!r}, and scores are means with intervals by interval=…: leave {name} out. The "
+                    "weighted winrate is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
                 )
-        if set(self.reduction_map or ()) - {"mean"}:
-            raise InvalidInputError(
-                f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
-                "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
-            )
         self.n_resamples = None  # 0 says so too, and unitxt would draw no samples and fail
         self.set_confidence_interval_calculation(self.return_confidence_interval)
         self._awaited_groups: List[Any] = []  # unitxt's copies of the metric share them
@@ -202,7 +189,7 @@ class EvenhandMetric(IntervalFields):
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them."""
-        data = {name: _with_overrides(given, getattr(self, name, None)) for name, given in data.items()}
+        data = {name: _in_full(given, getattr(self, name, None)) for name, given in data.items()}
         for name in ("criteria", *DOCUMENTS):
             if data.get(name) is not None and not isinstance(data[name], str):
                 data[name] = getattr(self, name).to_dict()
@@ -290,22 +277,11 @@ class EvenhandMetric(IntervalFields):
         return annotated
 
 
-def _with_overrides(given: Any, held: Any) -> Any:
-    """Write an artifact of a catalog in full if fields were overridden when it was fetched.
-
-    unitxt writes an artifact that was fetched from a catalog as its id alone: the overrides
-    (``engines.evenhand.litellm[model=…]``) would be missing in every copy of the metric, including those of a recipe.
-    """
-    if isinstance(given, list) and isinstance(held, list) and len(given) == len(held):
-        return [_with_overrides(*pair) for pair in zip(given, held, strict=True)]
-    if not isinstance(held, Artifact) or held.__id__ is None or given != held.__id__:
-        return given
-    try:
-        entry = read_entry(local_entry(given)[0])
-    except LookupError:
-        return given
-    made = held.to_dict()
-    return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
+def _in_full(given: Any, held: Any) -> Any:
+    """Write an artifact of a catalog in full: unitxt writes its id alone, without the fields that were overridden."""
+    if isinstance(held, list):
+        return [_in_full(*pair) for pair in zip(as_list(given), held, strict=True)]
+    return held.to_dict() if isinstance(held, Artifact) and held.__id__ is not None else given
 
 
 def number_or_nan(value: Union[float, Missing, None]) -> float:
@@ -372,7 +348,6 @@ class JudgedInstance:
         gold: The labels of people.
         score_name: The main score's name in this evaluation.
         place: The index of what it is judged by, among all that the instances are judged by.
-        spent: How much of its limits the run spent; None without limits.
         votes: The votes on each question.
     """
 
@@ -386,7 +361,6 @@ class JudgedInstance:
     gold: Gold = None
     score_name: str = ""
     place: int = 0
-    spent: Union[Spending, None] = None
     votes: Sequence[Sequence[Vote]] = ()
 
     def cells(self) -> Iterator[Cell]:
@@ -712,14 +686,10 @@ class JudgeMetric(RunFields):
         )
         if self.gold_field is not None:
             self._check_labels(planned)
-        judged = [
+        return [
             replace(each, about=about, result=mode.result(about, votes), votes=votes)
             for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
         ]
-        limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
-        votes = (vote for each in judged for cell in each.cells() for vote in cell.votes)
-        spent = Spending.of(votes, limits) if limits else None
-        return [replace(each, spent=spent) for each in judged]
 
     def _name(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:
         """Name the main score of these instances, and number what they are judged by."""
@@ -730,7 +700,7 @@ class JudgeMetric(RunFields):
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""
         first = intermediates[0]
-        main, spent, run = first.score_name, first.spent, self._run(intermediates)
+        main, run = first.score_name, self._run(intermediates)
         subjects, results = zip(*((each.about, each.result) for each in intermediates), strict=True)
         level = clustered_level(self.confidence_level, [about.cluster for about in subjects], self.interval)
         measures = first.mode.measures(subjects, results, level)
@@ -738,7 +708,6 @@ class JudgeMetric(RunFields):
             f"{main}_run": run,
             **({} if self.gold_field is None else self._corrected_scores(intermediates)),
             **self.global_scores(measures, intermediates),
-            **({} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))),
             "score_name": main,
         }
 

@@ -147,28 +147,6 @@ class VoteAnalysis(VerdictAnalysis):
         }
         return {**self.header, "parameters": {**parameters, **changed}}
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each instance as :func:`evenhand.aggregate_votes` reads them.
-
-        Judge -> the label of its vote, None if it has none; of votes that were read from replies also
-        ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
-        ``system``, ``gold`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
-        their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
-        """
-        found = []
-        for each in self.entries:
-            about = {"instance": each.instance, "gold": each.gold, "cluster": each.cluster}
-            about |= {"system": each.system or None}
-            row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
-            for vote in each.verdict.votes:
-                name = vote.judge_id + ("_swapped" if vote.order == (1, 0) else "")
-                name += f"_{vote.sample}" if vote.sample else ""
-                row[name] = vote.selected_label
-                if vote.match is not None:
-                    row |= {f"{name}_match": vote.match.kind, f"{name}_unscored_reason": vote.unscored_reason}
-            found.append(row)
-        return found
-
 
 class AgreementAnalysis(Analysis):
     """The result of :func:`evenhand.agreement`.

@@ -156,13 +156,6 @@ def scores_of(
     return scores
 
 
-def names_of(*results: type) -> list[str]:
-    """Return the names that the scores of results have, without those of results inside and the limits of intervals."""
-    fields = [field for result in results for field in dataclasses.fields(result)]
-    declared = [(field.name, field.metadata[DECLARED].name) for field in fields if DECLARED in field.metadata]
-    return [field if name is None else name for field, name in declared]
-
-
 def score_entries(
     name: str, value: HasLimits | float | Missing, *, always: bool = True, with_intervals: bool = True
 ) -> dict[str, float]:

@@ -28,7 +28,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
 from evenhand.options import Aggregation
-from evenhand.question import swapped_index
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import LIMITS, Fingerprint, absolute, relative, run_yaml, write_run
@@ -241,25 +240,6 @@ class Analysis:
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry, with its votes if asked for."""
         raise NotImplementedError
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each vote, as ``winrates(votes=rows)`` and ``checklist(votes=rows)`` read them.
-
-        Of a comparison, ``vote`` is the option as it was shown. A question without a vote is a row without a judge.
-        """
-        found: list[dict[str, Any]] = []
-        missing = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response", "swapped": False}
-        for cell in self.stored.cells():
-            known = {name: value for name, value in cell.about.items() if value is not None}
-            known["id"], compares = self.row_name(cell.about["instance"]), "first" in known
-            for vote in cell.votes:
-                index, swapped, label = vote.selected_index, vote.order == (1, 0), vote.selected_label
-                if swapped and compares and index is not None:
-                    label = self.criterion.labels[swapped_index(self.criterion.options, index)]
-                own = (vote.judge_id, vote.sample, label, vote.unscored_reason, swapped)
-                found.append({**known, **dict(zip(missing, own, strict=True))})
-            found += [] if cell.votes else [{**known, **missing}]
-        return found
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
@@ -518,14 +498,7 @@ class Results(PrintedTables):
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
-        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        found.check_prompts(
-            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-            for cell in self.cells()
-            for sent in [vote.prompts for vote in cell.votes[:1]]
-            if sent
-        )
-        return found
+        return JudgedTexts.of(header, abouts, data, response_fields, context_fields)
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
