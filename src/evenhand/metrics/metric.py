@@ -686,10 +686,9 @@ class JudgeMetric(RunFields):
         )
         if self.gold_field is not None:
             self._check_labels(planned)
-        cast_votes = mode.ask(subjects, panel)
         return [
-            replace(each, result=mode.result(each.about, votes), votes=votes)
-            for each, votes in zip(planned, cast_votes, strict=True)
+            replace(each, about=about, result=mode.result(about, votes), votes=votes)
+            for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
         ]
 
     def _name(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:

@@ -309,10 +309,6 @@ class Analysis:
         """Return the tables that are printed."""
         raise NotImplementedError
 
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return ()
-
     def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
         """Return the header and the parameters for the same votes under other rules.
 
@@ -464,10 +460,6 @@ class Results(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
         return self.analysis.text_tables()
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return self.analysis.further_tables()
 
     def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
