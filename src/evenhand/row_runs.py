@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
 from evenhand.aggregation.scores import Answer, LengthPenalty
-from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_option
+from evenhand.criteria import Checklist, Criterion, Rubric, context_mapping, names_of, with_na_option
 from evenhand.data.fields import (
     LabelReader,
     cell_error,
@@ -25,7 +25,6 @@ from evenhand.data.fields import (
     row_groups,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.data.responses import Layout, Prompt, read_responses, responses_in
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches

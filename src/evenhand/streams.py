@@ -17,8 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain, groupby, islice
-from operator import attrgetter
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,6 +36,7 @@ from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
+from evenhand.modes.any_mode import ANALYSES
 from evenhand.numbers import format_count
 from evenhand.results.made_by import LIMITS, write_run
 from evenhand.results.results import Results
@@ -55,15 +55,10 @@ _DIGITS: Final = 16
 _NAME: Final = re.compile(r"part-(\d{6,})\.parquet")
 _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
     "design": lambda given: str(given).partition(":")[0] not in {"all", "baseline"},
-    "stop": bool,
-    "unrelated_option": bool,
+    **dict.fromkeys(("stop", "unrelated_option", "systems_field"), bool),
     "votes": lambda given: given is not None,
 }
 """Arguments of functions that judge -> whether a value needs all rows at once."""
-
-
-class StreamedRowsWarning(EvenhandWarning):
-    """The folder of a streamed run holds rows that its data do not have."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +75,6 @@ class FunctionCall:
     function: Callable[..., Any]
     options: Any
 
-    @property
-    def is_long(self) -> bool:
-        """Whether a row of the data is one response, and those of a prompt belong together."""
-        return getattr(self.options, "systems_field", None) is not None
-
     def judges(self) -> Sequence[JudgeEngine]:
         """Return the judges."""
         return judges_of(self.options.engine, self.options.model, batch=self.options.batch)
@@ -93,13 +83,6 @@ class FunctionCall:
         """Call the function on some of the rows."""
         changes = {"model": None, "dry_run": False, "engine": judges, **changes}
         return self.function(rows, self.options.model_copy(update=changes))
-
-    def unasked(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine]) -> Results:
-        """Return a result of some rows without a call: what was judged, and how."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EvenhandWarning)
-            result: Results = self.run(rows, judges, offline=True, journal=None, progress=False)
-        return result
 
     def check(self) -> None:
         """Check that the job can be done block by block.
@@ -114,20 +97,15 @@ class FunctionCall:
                     f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
                     "time: leave one of them out"
                 )
-        if self.is_long and getattr(self.options, "systems", None) is None:
-            raise InvalidInputError(
-                "stream_to reads some rows at a time, and does not know all systems of data with one row per response: "
-                "name them with systems=[…]"
-            )
 
 
-class _Unit(NamedTuple):
-    """A row of the data; if the data have one row per response, all rows of a prompt."""
+class _NamedRow(NamedTuple):
+    """A row of the data, with its name in messages, its id, and its contents as text."""
 
     name: str
     id: str
     text: str
-    rows: tuple[Row, ...]
+    row: Row
 
 
 @dataclass(frozen=True)
@@ -147,12 +125,12 @@ class Block:
     names: Sequence[str]
 
     @classmethod
-    def of(cls, number: int, first: int, units: Sequence[_Unit], id_field: str | None) -> Block:
+    def of(cls, number: int, first: int, named: Sequence[_NamedRow], id_field: str | None) -> Block:
         """Return the block of these rows, which are named by their index where no column names them."""
-        ids = [str(first + place) if id_field is None else unit.id for place, unit in enumerate(units)]
-        contents = "".join(blake2b(unit.text.encode(), digest_size=_DIGITS // 2).hexdigest() for unit in units)
-        rows = [row for unit in units for row in unit.rows]
-        return cls(number, first, IdentifiedRows(rows, ids, contents, id_field), [unit.name for unit in units])
+        ids = [str(first + place) if id_field is None else each.id for place, each in enumerate(named)]
+        contents = "".join(blake2b(each.text.encode(), digest_size=_DIGITS // 2).hexdigest() for each in named)
+        rows = IdentifiedRows([each.row for each in named], ids, contents)
+        return cls(number, first, rows, [each.name for each in named])
 
     def path(self, folder: Path) -> Path:
         """Return the path of the part."""
@@ -215,41 +193,36 @@ def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit
     Raises:
         InvalidInputError: A row without an id, or with that of another row.
     """
-    held: list[_Unit] = []
+    held: list[_NamedRow] = []
     number = first = size = 0
-    for unit in islice(_units(batches, job.options.id_field, together=job.is_long), limit):
-        if held and (len(held) == rows or size + len(unit.text) > MOST_CHARACTERS):
-            yield Block.of(number, first, held, job.options.id_field)
+    id_field = job.options.id_field
+    for each in islice(_named_rows(batches, id_field), limit):
+        if held and (len(held) == rows or size + len(each.text) > MOST_CHARACTERS):
+            yield Block.of(number, first, held, id_field)
             number, first, held, size = number + 1, first + len(held), [], 0
-        held.append(unit)
-        size += len(unit.text)
+        held.append(each)
+        size += len(each.text)
     if held:
-        yield Block.of(number, first, held, job.options.id_field)
+        yield Block.of(number, first, held, id_field)
 
 
-def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool) -> Iterator[_Unit]:
-    single = (_unit(row, batch, place, id_field) for batch in batches for place, row in enumerate(batch))
+def _named_rows(batches: Iterable[RowBatch], id_field: str | None) -> Iterator[_NamedRow]:
     known: set[str] = set()
-    for _, own in groupby(single, key=attrgetter("id" if together and id_field is not None else "name")):
-        units = list(own)
-        name, row_id = units[0].name, units[0].id
-        if id_field is not None and row_id in known:
-            more = "; rows of one prompt must follow one another: sort them by it" if together else ""
-            raise InvalidInputError(
-                f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it too: "
-                f"every row needs an id of its own{more}"
-            )
-        known.add(row_id)
-        yield _Unit(name, row_id, "".join(unit.text for unit in units), tuple(unit.rows[0] for unit in units))
-
-
-def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
-    try:
-        row_id = "" if id_field is None else name_in(row, place, id_field, "id_field")
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{batch.name(place)}: {error}") from error
-    cells = {str(column): row[column] for column in sorted(row, key=str)}
-    return _Unit(batch.name(place), row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), (row,))
+    for batch in batches:
+        for place, row in enumerate(batch):
+            name = batch.name(place)
+            try:
+                row_id = "" if id_field is None else name_in(row, place, id_field, "id_field")
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{name}: {error}") from error
+            if id_field is not None and row_id in known:
+                raise InvalidInputError(
+                    f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it "
+                    "too: every row needs an id of its own"
+                )
+            known.add(row_id)
+            cells = {str(column): row[column] for column in sorted(row, key=str)}
+            yield _NamedRow(name, row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), row)
 
 
 def _text_or_type(value: object) -> str:
@@ -296,7 +269,9 @@ class Stream:
         first = next(read_blocks(read, job, _FIRST_ROWS)).rows
         votes: int = job.run(first, judges, dry_run=True, journal=None).votes
         if numbers:
-            fresh = job.unasked(first, judges)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EvenhandWarning)
+                fresh: Results = job.run(first, judges, offline=True, journal=None, progress=False)
             now = json.loads(as_json({"evenhand": fresh.kind, **fresh.header, "parameters": fresh.parameters}))
             there, here = map(_made_by, (header_of(folder / f"part-{numbers[0]:06}.parquet"), now))
             if difference := difference_of(there, here):
@@ -313,35 +288,27 @@ class Stream:
         votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first.ids)
         return self.job.options.part_rows or max(FEWEST_ROWS, votes * rows // max(self.votes, rows))
 
-    def blocks(self, count: Callable[[int], object] = int) -> Iterator[Block]:
-        """Read the blocks that must be judged.
-
-        Args:
-            count: Is given the number of votes in each part that is skipped.
+    def blocks(self) -> Iterator[tuple[Block, int | None]]:
+        """Read the blocks, each with the number of votes in its part; None if it must be judged.
 
         Raises:
             InvalidInputError: Rows that cannot be read, or a part that holds other rows.
         """
-        numbers, last = part_numbers(self.folder), -1
+        last = -1
         for block in read_blocks(self.batches, self.job, self.part_rows, self.limit):
             last = block.number
-            held = block.votes_held(self.folder)
-            if held is None:
-                yield block
-            else:
-                count(held)
-        if more := [number for number in numbers if number > last]:
+            yield block, block.votes_held(self.folder)
+        if more := [number for number in part_numbers(self.folder) if number > last]:
             warnings.warn(
                 f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that this run does not have, "
                 "judged by an earlier one: the result is of all that it holds",
-                StreamedRowsWarning,
+                EvenhandWarning,
                 stacklevel=2,
             )
 
     def result(self, record: Mapping[str, Any] | None) -> Results:
         """Open the result that the folder holds."""
-        analyse = self.job.unasked(self.first, self.judges).analyse
-        return replace(Results.load(self.folder, {analyse.kind: analyse}), run_file=record)
+        return replace(Results.load(self.folder, ANALYSES), run_file=record)
 
 
 def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | None) -> None:
@@ -352,34 +319,34 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
         expected: The number of votes about all of them; 0 where it is not known.
         record: The run, as results keep it.
     """
-    job, begun = stream.job, deque[tuple[Block, Future[Results]]]()
+    begun = deque[tuple[Block, Future[Results]]]()
     failure: InvalidInputError | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
-        open_panel(stream.judges, job.options, many=True) as panel,
+        open_panel(stream.judges, stream.job.options, many=True) as panel,
     ):
         panel.expect(expected)
-
-        def count(votes: int) -> None:
-            panel.count_votes(votes)
-            panel.expect(max(0, panel.progress.total - votes))
 
         def write_first() -> None:
             """Write parts in their order, so that rows after a bad one are in none."""
             block, judged = begun.popleft()
             block.write(judged.result(), stream.folder, record)
 
-        blocks = stream.blocks(count)
+        blocks = stream.blocks()
         while True:
             try:
-                block = next(blocks, None)
+                block, held = next(blocks, (None, None))
             except InvalidInputError as error:  # what is under way is paid for, and written
                 failure, block = error, None
             if block is None:
                 break
+            if held is not None:
+                panel.count_votes(held)
+                panel.expect(max(0, panel.progress.total - held))
+                continue
             if len(begun) == BLOCKS_AT_ONCE:
                 write_first()
-            begun.append((block, pool.submit(block.judge, job, panel)))
+            begun.append((block, pool.submit(block.judge, stream.job, panel)))
         panel.expect(0)  # no more than what is begun
         while begun:
             write_first()
@@ -413,7 +380,8 @@ def judge_stream(
     """
     stream = Stream.of(job, batches, limit)
     if job.options.dry_run:
-        return RunEstimate.total([job.run(block.rows, stream.judges, dry_run=True) for block in stream.blocks()])
+        asked = [block.rows for block, held in stream.blocks() if held is None]
+        return RunEstimate.total([job.run(rows, stream.judges, dry_run=True) for rows in asked])
     known = min((each for each in (count, limit) if each is not None), default=0)
     with held_alone(stream.folder), _each_warning_once():
         if record is not None:

@@ -139,7 +139,7 @@ def test_arrows_own_types_are_read(tmp_path):
 
 def of_part(path):
     path.rename(path.with_name("part-000000.parquet"))
-    block = Block(0, 0, IdentifiedRows([{"response": "r"}], ["0"], "0" * 16, None), ["row 0"])
+    block = Block(0, 0, IdentifiedRows([{"response": "r"}], ["0"], "0" * 16), ["row 0"])
     return block.votes_held(path.parent)
 
 

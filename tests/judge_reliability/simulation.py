@@ -78,7 +78,7 @@ class Simulation:
             "refusals": self.refusal,
             "unreadable": self.garbage,
             "single votes as people": right.mean(),
-            **({} if self.noise else {"verbosity": self.verbosity, "position": self.position}),
+            **({} if self.noise else {"verbosity": self.verbosity}),
         }
 
 
@@ -88,7 +88,6 @@ def measured(report):
     shares = {
         reason: binomtest(count, counts.votes).proportion_ci(report.level) for reason, count in counts.reasons.items()
     }
-    slope = report.verbosity_given_people
     return {
         "position consistency": report.position.position_consistency,
         "towards the first": report.position.first_shown_share,
@@ -99,6 +98,5 @@ def measured(report):
         "refusals": shares.get("refusal"),
         "unreadable": shares.get("no_match"),
         "single votes as people": report.people.vote_accuracy,
-        "verbosity": slope.slope,
-        "position": slope.position_effect,
+        "verbosity": report.verbosity_given_people.slope,
     }

@@ -47,7 +47,6 @@ def test_twice_the_length_by_hand():
     found = report([comparison([(said, said)], place, lengths=lengths) for place, (said, lengths) in enumerate(won)])
     assert found.verbosity.win_probability_at_double.estimate == pytest.approx(0.75, abs=1e-6)
     assert found.verbosity.slope.estimate == pytest.approx(np.log(3) / np.log(2), abs=1e-5)
-    assert found.verbosity.position_effect.estimate == pytest.approx(0, abs=1e-6)
     assert found.verbosity_given_people == Missing("no labels of people were given")
 
 

@@ -7,15 +7,14 @@ import pytest
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.engines.hosted import OpenAICompatibleEngine
 from evenhand.errors import TooManyFailuresError
-from evenhand.judging.conversation import Flow
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.measures import Spending
-from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
-from tests.support.questions import ONCE, estimated, questions, run
+from tests.support.judges import http_judge, litellm_judge
+from tests.support.prefix_cache import PrefixCache
+from tests.support.questions import ONCE, questions, run
 from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
@@ -152,21 +151,6 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
 
 
-@pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
-@pytest.mark.parametrize("max_reasks", [0, 2])
-def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
-    flow = Flow(max_reasks=max_reasks)
-    faults = [] if kind is None else [Fault(kind, on=range(1, 1000, 2))]
-    with JudgeServer(reply="hm", faults=faults) as server:
-        judge = http_judge(server.base_url, max_retries=2)
-        estimate = estimated(questions(5), [judge], grid=ONCE, flow=flow)
-        run(questions(5), [judge], grid=ONCE, flow=flow)
-        assert estimate.calls <= server.seen <= estimate.requests
-    assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 6)  # six things may be refused, one by one
-    assert estimated(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
-    assert estimated(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
-
-
 def test_a_recipe_reports_what_was_sent_and_wasted(tmp_path):
     with JudgeServer(reply=reply, faults=[Fault("status", on=[3])]) as server:
         priced = {"prompt_price": 10.0, "completion_price": 30.0, "backoff": 0.0}
@@ -180,7 +164,7 @@ def test_a_recipe_reports_what_was_sent_and_wasted(tmp_path):
     assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
 
 
-def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget(tmp_path):
+def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget():
     asked = {"criteria": ["Is it good?", "criteria.evenhand.pairwise.overall_quality"], "context_fields": []}
     criteria = {**asked, "response_fields": ["q", "answer"]}
     quiet = {"progress": False, "max_failure_rate": 1.0, "journal": None}
@@ -192,5 +176,24 @@ def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budge
         assert report.spending.cost == pytest.approx(server.seen * COST)
     assert report.spending.cost_left == pytest.approx(0.2 - report.spending.cost)
     assert str(report.spending) in " ".join(str(report).split())
-    report.save(tmp_path / "report.json")
-    assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending
+
+
+def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
+    rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
+    with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:
+        run = {"flow": "one_step", "check_positional_bias": False, "context_fields": ["question"], "progress": False}
+        asked = {**run, "journal": str(tmp_path / "journal.sqlite3")}
+        engine = f"{server.base_url}[model=m,max_in_flight=1]"
+        result = evenhand.judge(rows, "Is it right?", engine, **asked)
+        again = evenhand.judge(rows, "Is it right?", engine, **asked)
+    held = [vote.usage.cached_tokens for cell in result.cells() for vote in cell.votes]
+    assert held[0] == 0 < min(held[1:])
+    assert result.spending.cached_tokens == sum(held)
+    assert f"The servers' own caches held {sum(held)} tokens of the prompts." in str(result)
+    assert again.spending.cached_tokens == 0
+    result.save(tmp_path / "saved.parquet")
+    opened = evenhand.open(tmp_path / "saved.parquet")
+    assert opened.spending == result.spending
+    assert [vote for cell in opened.cells() for vote in cell.votes] == [
+        vote for cell in result.cells() for vote in cell.votes
+    ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from evenhand.statistics.strengths import LogitFit, LogitOutcomes, fit_logit
+from evenhand.statistics.strengths import LogitFit, fit_logit
 
 
 def random_contests(seed, rows=200, width=3):
@@ -18,14 +18,14 @@ def test_without_ties_it_is_logistic_regression_with_fractional_outcomes():
     twice = np.concatenate([design, design])  # a score s is a win of weight s and a loss of 1 - s
     oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
     oracle.fit(twice, np.repeat([1, 0], len(design)), sample_weight=np.concatenate([score, 1 - score]))
-    fit = fit_logit(LogitOutcomes.of(design, score, cluster, ties=False))
+    fit = fit_logit(design, score, cluster, ties=False)
     np.testing.assert_allclose(fit.parameters, oracle.coef_[0], atol=1e-6)
 
 
 def test_with_ties_it_is_multinomial_and_the_covariance_that_of_clusters():
     """The gradient of all clusters is 0 at the maximum, and the sandwich is made of those of the clusters, by hand."""
     design, score, cluster = random_contests(1)
-    fit = fit_logit(LogitOutcomes.of(design, score, cluster, ties=True))
+    fit = fit_logit(design, score, cluster, ties=True)
     beta, tau = fit.parameters[:3], fit.parameters[3]
     utilities = np.column_stack([design @ beta / 2, np.full(200, tau), -design @ beta / 2])
     shares = np.exp(utilities) / np.exp(utilities).sum(axis=1, keepdims=True)
@@ -51,5 +51,5 @@ def test_with_ties_it_is_multinomial_and_the_covariance_that_of_clusters():
 )
 def test_existence_of_the_estimate(x, score, answer):
     design = np.column_stack([np.ones(4), x])
-    found = fit_logit(LogitOutcomes.of(design, np.array(score, dtype=float), np.arange(4), ties=False))
+    found = fit_logit(design, np.array(score, dtype=float), np.arange(4), ties=False)
     assert isinstance(found, LogitFit) if answer is None else found == answer

@@ -58,12 +58,6 @@ class TestByHand:
         if nu is not None:
             assert np.exp(fit.fit.parameters[-1]) == pytest.approx(nu, abs=1e-7)
 
-    def test_the_likelihood(self):
-        # 16 log 16/21 + 4 log 4/21 + log 1/21 + 21 log 1/3
-        by_hand = 16 * np.log(16 / 21) + 4 * np.log(4 / 21) + np.log(1 / 21) + 21 * np.log(1 / 3)
-        fit = fit_strengths(contests_of(BOTH_EFFECTS), order_effect=True)
-        assert fit.fit.log_likelihood == pytest.approx(by_hand, abs=1e-8)
-
     def test_interval(self):
         # 3 wins of 4 prompts: e = log 3, information n p q = 3/4, sum of squared scores 3 · (1/4)² + (3/4)² = 3/4,
         # variance 4/3 · (3/4) / (3/4)² = 16/9; lambda = e/2 with error (4/3)/2 = 2/3; t(3) = 3.182446
@@ -77,7 +71,7 @@ class TestByHand:
 class TestNoFiniteEstimate:
     def test_a_sweep_is_placed_nowhere_and_the_others_among_themselves(self):
         fit = fit_strengths(contests_of([(0, 1, 1, 5), (0, 2, 1, 5), (1, 2, 1, 3), (1, 2, 0, 1)], "abc"))
-        assert fit.strengths[0].reason == "won every contest: no finite strength"
+        assert fit.strengths[0].reason.startswith("it won or lost every contest")
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
     def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
@@ -89,7 +83,7 @@ class TestNoFiniteEstimate:
 
     def test_only_ties(self):
         davidson = fit_strengths(contests_of([(0, 1, 0.5, 3)]))
-        assert "can be placed was a tie" in davidson.strengths[0].reason
+        assert "was a tie" in davidson.strengths[0].reason
         assert log_strengths(fit_strengths(contests_of([(0, 1, 0.5, 3)]), ties="half")) == pytest.approx([0, 0])
 
     def test_one_order_only_cannot_show_an_order_effect(self):

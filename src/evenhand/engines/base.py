@@ -54,7 +54,6 @@ class Request:
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
-        shared: The number of characters at the start of the first message that requests about other rows share.
         again: Called before a request is sent again, with whether the attempt before it may have to be paid for. It
             raises if the request must not be sent.
     """
@@ -69,7 +68,6 @@ class Request:
     presentation: Presentation | None = None
     items: tuple[SheetItem, ...] = ()
     reasoning: bool = True
-    shared: int = field(default=0, compare=False)
     again: Callable[[bool], None] | None = field(default=None, compare=False, repr=False)
 
 
@@ -77,10 +75,10 @@ class Request:
 class JudgeEngine(Protocol):
     """Answers requests, one coroutine per request. The engine decides how calls travel.
 
-    Optional attributes: ``most_attempts``, the requests of one call at most, for estimates; ``most_reply_tokens``, the
-    token limit of a reply, with which ``max_cost`` is kept without exception (:class:`PricedEngine`);
-    ``data_classification_policy``, the classifications of the data that it may be shown (without it, any);
-    ``stop_sending()``, which makes calls that wait fail at once, on the event loop that runs now.
+    Optional attributes: ``most_reply_tokens``, the token limit of a reply, with which ``max_cost`` is kept without
+    exception (:class:`PricedEngine`); ``data_classification_policy``, the classifications of the data that it may be
+    shown (without it, any); ``stop_sending()``, which makes calls that wait fail at once, on the event loop that runs
+    now.
 
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.

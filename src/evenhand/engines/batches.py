@@ -34,7 +34,7 @@ from evenhand.engines.base import Request
 from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, HttpConnection, ServerAddress, read_body
 from evenhand.engines.journal import BatchRecord, Journal, Row, canonical_json, describe_request, request_key
 from evenhand.engines.limits import tell
-from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge, not_running
+from evenhand.engines.remote import RemoteEngine, RemoteJudge, not_running
 from evenhand.engines.replies import (
     GONE,
     at,
@@ -365,7 +365,6 @@ class BatchJudge(RemoteJudge):
     def __init__(self, engine: BatchableEngine) -> None:
         super().__init__(engine)
         self.concurrency = MOST_WAITING
-        self.most_attempts = SUBMISSIONS + REFUSABLE
         self._provider = engine.batch_provider()
         self._identity = canonical_json(dict(self.identity()))
         if self.takes_schema is None:

@@ -245,8 +245,8 @@ class _Worker:
 def _read_blocks(_: object, order: _Order) -> Iterator[dict[str, Any]]:
     """Read the blocks that must be judged, in one task of Ray; a message stands for what cannot be read."""
     try:
-        for block in Stream.of(order.job, _batches(order.data, order.job.options.split), order.limit).blocks():
-            yield {"block": [block]}
+        stream = Stream.of(order.job, _batches(order.data, order.job.options.split), order.limit)
+        yield from ({"block": [block]} for block, held in stream.blocks() if held is None)
     except InvalidInputError as error:
         yield {"block": [str(error)]}
 

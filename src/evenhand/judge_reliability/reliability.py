@@ -1123,7 +1123,7 @@ def verbosity(
     scores = [SIDE_SCORES.get(_category_of(scale, vote)) for _, vote in contests]
     preferred = as_array(PREFERENCES.get(UNSCORED if one.label is None else one.label) for one, _ in contests)
     systems = [question.systems for question, _ in contests]
-    found = verbosity_slope(
+    return verbosity_slope(
         as_array(scores),
         [question.lengths for question, _ in contests],
         systems=systems if all(systems) else None,
@@ -1132,7 +1132,6 @@ def verbosity(
         ties="davidson" if TIE in scores else "half",
         level=IntervalLevel.of(level).over([question.together for question, _ in contests]),
     )
-    return found if found.reason is None else Missing(found.reason)
 
 
 def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[Drawing]) -> PeopleComparison | Missing:

@@ -30,13 +30,11 @@ EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """The upper limits of what a run would do; each reply in the journal counts as cached.
+    """The work of a run; each reply in the journal counts as cached.
 
     Attributes:
         votes: Votes in the grid.
         calls: Calls that would be made, without re-asks and retries.
-        requests: Requests at most, with every re-ask that is allowed and every retry; None if an engine does not say
-            how often it tries (the engines of unitxt).
         cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
             once.
         prompt_tokens: Estimated at four characters per token.
@@ -51,7 +49,6 @@ class RunEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    requests: int | None = None
 
     @classmethod
     def total(cls, parts: Sequence[RunEstimate]) -> Self:
@@ -60,8 +57,6 @@ class RunEstimate:
         for each in fields(cls):
             known = [value for part in parts if (value := getattr(part, each.name)) is not None]
             found[each.name] = sum(known) if known else None
-        if any(part.requests is None for part in parts):
-            found["requests"] = None
         return cls(**found)
 
 
@@ -80,9 +75,7 @@ def estimate(
             for task in tasks_of(sheets, options, place):
                 await asyncio.sleep(0)  # where an interrupt ends it
                 for sample in task.samples:
-                    before = counter.calls
                     await task.sheet.ask(flow, task.order, sample, counter)
-                    counter.reasks += flow.max_reasks if counter.calls > before else 0
 
     with opened_journal(judges, options) as journal, start_blocking_portal() as portal:
         counters = [_DryCalls(judge, journal, asked) for judge in judges]
@@ -99,20 +92,18 @@ class _DryCalls:
         identity = judge.identity()
         self._identity = None if identity is None else canonical_json(dict(identity))
         self.judge_id = judge.judge_id
-        self.calls = self.reasks = self._cached = self._prompt_tokens = self._completion_tokens = 0
+        self._calls = self._cached = self._prompt_tokens = self._completion_tokens = 0
 
     def estimate(self, votes: int) -> RunEstimate:
         """Return what this judge would do for this number of votes."""
-        attempts: int | None = 0 if self._identity is None else getattr(self._judge, "most_attempts", None)
         tokens = self._prompt_tokens, self._completion_tokens
         return RunEstimate(
             votes=votes,
-            calls=self.calls,
+            calls=self._calls,
             cached=self._cached,
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
             cost=self._judge.estimated_cost(*tokens) if isinstance(self._judge, PricedEngine) else None,
-            requests=None if attempts is None else attempts * (self.calls + self.reasks),
         )
 
     async def complete(self, request: Request) -> Completion:
@@ -132,7 +123,7 @@ class _DryCalls:
             self._cached += 1
         else:
             self._asked.add(key)
-            self.calls += 1
+            self._calls += 1
             self._prompt_tokens += sum(len(each["content"]) for each in request.messages) // CHARACTERS_PER_TOKEN
             of_items = len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
             self._completion_tokens += of_items or EXPECTED_TOKENS.get(request.stage, EXPECTED_SELECTION_TOKENS)

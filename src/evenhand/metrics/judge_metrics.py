@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, NamedTuple, Union, cast
 
 from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
-from evenhand.criteria import Checklist, Criterion, Rubric, Scale
+from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
     clustered_level,
     is_text_for_nothing,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import panel_report

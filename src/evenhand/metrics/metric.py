@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
@@ -33,7 +33,6 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
@@ -687,10 +686,9 @@ class JudgeMetric(RunFields):
         )
         if self.gold_field is not None:
             self._check_labels(planned)
-        cast_votes = mode.ask(subjects, panel)
         return [
-            replace(each, result=mode.result(each.about, votes), votes=votes)
-            for each, votes in zip(planned, cast_votes, strict=True)
+            replace(each, about=about, result=mode.result(about, votes), votes=votes)
+            for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
         ]
 
     def _name(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:

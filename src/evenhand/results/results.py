@@ -307,10 +307,6 @@ class Analysis:
         """Return the tables that are printed."""
         raise NotImplementedError
 
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return ()
-
     def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
         """Return the header and the parameters for the same votes under other rules.
 
@@ -463,10 +459,6 @@ class Results(PrintedTables):
         """Return the tables that are printed."""
         return self.analysis.text_tables()
 
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return self.analysis.further_tables()
-
     def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
@@ -504,14 +496,7 @@ class Results(PrintedTables):
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
-        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        found.check_prompts(
-            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-            for cell in self.cells()
-            for sent in [vote.prompts for vote in cell.votes[:1]]
-            if sent
-        )
-        return found
+        return JudgedTexts.of(header, abouts, data, response_fields, context_fields)
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.

@@ -35,7 +35,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, Va
 from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
-from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
+from evenhand.data.rows import KINDS as RESULT_KINDS
+from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
@@ -830,7 +831,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
             header = None if text is None else from_json(text, allow_inf_nan=False)
         except ValueError:
             return None
-        if header is None or saved_kind(header) is None:
+        if not isinstance(header, dict) or str(header.get("evenhand")) not in RESULT_KINDS:
             return None
         check_layout(path, "a saved result", header.get("layout"), LAYOUT)
         checked = _Header.model_validate(header)

@@ -6,12 +6,13 @@ they carry the order effect. *Resolved* contests have a row for a pair and promp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csc_array, csr_array
 
 from evenhand.statistics.intervals import (
     BoolArray,
@@ -26,72 +27,50 @@ from evenhand.statistics.intervals import (
 
 @dataclass(frozen=True, eq=False)
 class Meetings:
-    """Two systems in a cluster per row, sorted by pair and then by cluster: as long as the contests held.
+    """What every system took from every other in each cluster, as sparse tables with the same cells.
+
+    The tables have the shape (clusters, systems²). The column i · systems + j is of system i against system j, so that
+    each meeting of two systems has two cells.
 
     Attributes:
         systems: The number of systems.
-        clusters: The number of clusters, including those in which no two met.
-        cluster: Shape (m,): 0 … ``clusters`` - 1.
-        first: Shape (m,): of the two systems the one with the lower position.
-        second: Shape (m,): the other.
-        won: Shape (m,): the score that ``first`` took, times the weights of the contests.
-        met: Shape (m,): the sum of these weights: without weights the number of contests.
-        contests: Shape (m,): how many contests they are; at least one.
+        won: The score that the first took, times the weights of the contests.
+        met: The sum of these weights: without weights the number of contests.
+        contests: The number of contests; at least one in each cell.
     """
 
     systems: int
-    clusters: int
-    cluster: IntArray
-    first: IntArray
-    second: IntArray
-    won: FloatArray
-    met: FloatArray
-    contests: FloatArray
-
-    @property
-    def in_all(self) -> Meetings:
-        """The same meetings with all clusters together."""
-        pairs, row = np.unique(self.first * self.systems + self.second, return_inverse=True)
-        won, met, contests = (
-            np.bincount(row, column, len(pairs)).astype(float) for column in (self.won, self.met, self.contests)
-        )
-        first, second = pairs // self.systems, pairs % self.systems
-        return Meetings(self.systems, 1, np.zeros_like(pairs), first, second, won, met, contests)
+    won: csc_array
+    met: csc_array
+    contests: csc_array
 
     @property
     def by_system(self) -> tuple[FloatArray, FloatArray]:
         """Shape (clusters, systems) each: what every system took, and the weight of its contests."""
-        taken, met = np.zeros((2, self.clusters, self.systems))
-        for system, won in ((self.first, self.won), (self.second, self.met - self.won)):
-            np.add.at(taken, (self.cluster, system), won)
-            np.add.at(met, (self.cluster, system), self.met)
-        return taken, met
+        cells = np.arange(self.systems**2)
+        own = csr_array((np.ones(len(cells)), (cells, cells // self.systems)), shape=(len(cells), self.systems))
+        return (self.won @ own).toarray(), (self.met @ own).toarray()
 
     def of_system(self, system: int) -> tuple[FloatArray, FloatArray]:
         """Return what a system took from every other, and the weight: shape (clusters, systems) each."""
-        taken, met = np.zeros((2, self.clusters, self.systems))
-        for own, other, won in ((self.first, self.second, self.won), (self.second, self.first, self.met - self.won)):
-            rows = own == system
-            taken[self.cluster[rows], other[rows]] = won[rows]
-            met[self.cluster[rows], other[rows]] = self.met[rows]
-        return taken, met
+        own = slice(system * self.systems, (system + 1) * self.systems)
+        return self.won[:, own].toarray(), self.met[:, own].toarray()
 
-    def of_pairs(self) -> Iterator[tuple[tuple[int, int], FloatArray, FloatArray]]:
-        """Yield each pair that met, the first's score and the weight, with one value per cluster of the pair."""
-        pairs, start = np.unique(self.first * self.systems + self.second, return_index=True)
-        columns = (np.split(column, start[1:]) for column in (self.won, self.met))
-        for pair, won, met in zip(pairs.tolist(), *columns, strict=False):
-            yield (pair // self.systems, pair % self.systems), won, met
+    def of_pair(self, first: int, second: int) -> tuple[FloatArray, FloatArray, int]:
+        """Return what the first took from the second and the weight, by cluster in which they met, and the contests."""
+        column = first * self.systems + second
+        own = slice(*self.won.indptr[column : column + 2])
+        return self.won.data[own], self.met.data[own], int(self.contests.data[own].sum())
 
     @property
     def balanced(self) -> BoolArray:
         """Shape (clusters,): whether every two of the systems that met another one there met equally often."""
-        most, present = np.zeros(self.clusters), np.zeros((self.clusters, self.systems), dtype=np.bool_)
-        np.maximum.at(most, self.cluster, self.contests)
-        present[self.cluster, self.first] = present[self.cluster, self.second] = True
-        equally = np.bincount(self.cluster[self.contests == most[self.cluster]], minlength=self.clusters)
-        size = present.sum(axis=1)
-        return np.asarray(equally == size * (size - 1) // 2)
+        held = self.contests.tocoo()
+        most, row = np.zeros(held.shape[0]), held.row
+        np.maximum.at(most, row, held.data)
+        present = np.unique(row * self.systems + held.col // self.systems) // self.systems
+        size, equally = (np.bincount(each, minlength=len(most)) for each in (present, row[held.data == most[row]]))
+        return np.asarray(equally == size * (size - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +90,8 @@ class Contests:
             Strengths and other models count every contest once.
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1], second=[1, 0], score=[1, 0.5], cluster=[7, 9])
-    >>> contests.meetings.won.tolist(), contests.meetings.cluster.tolist()  # of the two clusters, in which they met
-    ([1.0, 0.5], [0, 1])
+    >>> contests.meetings.of_pair(0, 1)[0].tolist()  # what a took from b in each of the two clusters
+    [1.0, 0.5]
     """
 
     systems: tuple[str, ...]
@@ -171,17 +150,11 @@ class Contests:
     def meetings(self) -> Meetings:
         """The scored contests, those of a pair in a cluster added up; clusters stand in the order of their labels."""
         labels, place = np.unique(self.cluster, return_inverse=True)
-        kept = ~np.isnan(self.score)
-        first, second, score, cluster, weight = (
-            column[kept] for column in (self.first, self.second, self.score, place, self.weight)
-        )
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        systems, clusters = len(self.systems), len(labels)
-        cells, row = np.unique((low * systems + high) * clusters + cluster, return_inverse=True)
-        to_lower = np.where(first == low, score, 1.0 - score)
-        sums = (np.bincount(row, column, len(cells)).astype(float) for column in (to_lower * weight, weight, None))
-        pair = cells // max(clusters, 1)
-        return Meetings(systems, clusters, cells % max(clusters, 1), pair // systems, pair % systems, *sums)
+        kept, systems = ~np.isnan(self.score), len(self.systems)
+        first, second, score, weight = (each[kept] for each in (self.first, self.second, self.score, self.weight))
+        cells = np.tile(place[kept], 2), np.concatenate([first * systems + second, second * systems + first])
+        both = np.concatenate([score, 1.0 - score]) * np.tile(weight, 2), np.tile(weight, 2), np.ones(2 * len(score))
+        return Meetings(systems, *(csc_array((each, cells), shape=(len(labels), systems**2)) for each in both))
 
 
 def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: Level = 0.95) -> tuple[Interval | None, ...]:

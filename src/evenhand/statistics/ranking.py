@@ -351,63 +351,52 @@ def compare_pairs(
     >>> pair.win_rate.estimate, pair.difference.estimate, pair.win_rate_test.p_value
     (0.875, 0.75, 0.25)
     """
-    pairs = [*combinations(range(len(contests.systems)), 2)]
-    anytime = IntervalLevel.of(level).method == "anytime"
-    rates: dict[tuple[int, int], Interval | None] = {}
-    tests: dict[tuple[int, int], DifferenceTest] = {}
-    for pair, won, met in contests.meetings.of_pairs():
-        (rates[pair],) = win_rate_intervals(won, met, level=level)
-        tests[pair] = betting_test(won, met) if anytime else paired_test(won - met / 2)
-    head_to_head = adjusted_tests([tests.get(pair) for pair in pairs])
-    if anytime:
-        of_rates = [None if (rate := rates.get(pair)) is None else rate.on_scale(-1.0, 2.0) for pair in pairs]
-        differences: list[_Difference] = list(zip(of_rates, head_to_head, strict=True))
-    elif strengths is None:
-        differences = _of_win_rates(*contests.meetings.by_system, pairs, level)
-    else:
-        differences = _of_strengths(strengths, pairs, adaptive=adaptive)
-    held = contests.meetings.in_all
-    number = dict(zip(zip(held.first, held.second, strict=True), held.contests, strict=True))
-    names = contests.systems
+    over, meetings, names = IntervalLevel.of(level), contests.meetings, contests.systems
+    pairs, (scores, counts) = [*combinations(range(len(names)), 2)], meetings.by_system
+    met: list[int] = []
+    direct: list[_Difference] = []
+    found: list[_Difference] = []
+    for pair in pairs:
+        won, fought, number = meetings.of_pair(*pair)
+        (rate,) = win_rate_intervals(won, fought, level=over)
+        test = betting_test(won, fought) if over.method == "anytime" else paired_test(won - fought / 2)
+        met.append(number)
+        direct.append((rate, test if rate else None))
+        if over.method == "anytime":
+            found.append((rate and rate.on_scale(-1.0, 2.0), direct[-1][1]))
+        elif strengths is None:
+            found.append(_of_win_rates(scores[:, pair], counts[:, pair], over))
+        else:
+            found.append(_of_strengths(strengths, pair, adaptive=adaptive))
+    tests, apart = adjusted_tests([test for _, test in direct]), [test for _, test in found]
+    apart = apart if adaptive and strengths else adjusted_tests(apart)
+    columns = zip(pairs, met, direct, tests, found, apart, strict=True)
     return tuple(
-        PairComparison(names[pair[0]], names[pair[1]], int(number.get(pair, 0)), rates.get(pair), test, *difference)
-        for pair, test, difference in zip(pairs, head_to_head, differences, strict=True)
+        PairComparison(names[i], names[j], number, rate, test, difference, test_apart)
+        for (i, j), number, (rate, _), test, (difference, _), test_apart in columns
     )
 
 
-def _of_win_rates(
-    scores: FloatArray, counts: FloatArray, pairs: Sequence[tuple[int, int]], level: Level
-) -> list[_Difference]:
+def _of_win_rates(scores: FloatArray, counts: FloatArray, level: IntervalLevel) -> _Difference:
+    """Compare two systems by what they took, and the weight of their contests: shape (clusters, 2) each."""
     taken, fought = scores.sum(axis=0), counts.sum(axis=0)
-    known = np.where(fought > 0, fought, 1.0)
-    shares, weights = (np.asfortranarray(each / known) for each in (scores, counts))
-    rates = taken / known
-    found: list[Interval | None] = []
-    tests: list[DifferenceTest | None] = []
-    for i, j in pairs:
-        if not fought[i] or not fought[j]:
-            found.append(None)
-            tests.append(None)
-            continue
-        share, weight = shares[:, i] - shares[:, j], weights[:, i] - weights[:, j]
-        own = share - rates[i] * weights[:, i] + rates[j] * weights[:, j]
-        there = (weights[:, i] > 0) | (weights[:, j] > 0)
-        difference = float(rates[i] - rates[j])
-        parts = there * (1 + difference + there.sum() * own) / 2
-        # a prompt's part of the whole may lie outside [0, 1] where prompts have unequal numbers of contests
-        (interval,) = ratio_intervals(parts, there, level=level, on_logit_scale=True)
-        found.append(interval and replace(interval.on_scale(-1.0, 2.0), estimate=difference))
-        tests.append(paired_test((share - (taken[i] + taken[j]) / (fought[i] + fought[j]) * weight)[there]))
-    return list(zip(found, adjusted_tests(tests), strict=True))
+    if not fought.all():
+        return None, None
+    shares, weights, there = scores / fought, counts / fought, (counts > 0).any(axis=1)
+    rates, apart = taken / fought, np.array([1.0, -1.0])
+    difference = float(rates @ apart)
+    parts = there * (1 + difference + there.sum() * (shares - rates * weights) @ apart) / 2
+    # a prompt's part of the whole may lie outside [0, 1] where prompts have unequal numbers of contests
+    (interval,) = ratio_intervals(parts, there, level=level, on_logit_scale=True)
+    pooled = shares - taken.sum() / fought.sum() * weights
+    return interval and replace(interval.on_scale(-1.0, 2.0), estimate=difference), paired_test((pooled @ apart)[there])
 
 
-def _of_strengths(strengths: StrengthModel, pairs: Sequence[tuple[int, int]], *, adaptive: bool) -> list[_Difference]:
-    found = [strengths.difference(*pair, adaptive=adaptive) for pair in pairs]
-    clusters = strengths.fit.clusters if strengths.fit else 0
-    method: TestMethod = "scheffe" if adaptive else "wald"
-    tests = [None if each is None else DifferenceTest(each[1], each[1], method, clusters) for each in found]
-    adjusted = tests if adaptive else adjusted_tests(tests)
-    return [(None if each is None else each[0], test) for each, test in zip(found, adjusted, strict=True)]
+def _of_strengths(strengths: StrengthModel, pair: tuple[int, int], *, adaptive: bool) -> _Difference:
+    found = strengths.difference(*pair, adaptive=adaptive)
+    if found is None or strengths.fit is None:
+        return None, None
+    return found[0], DifferenceTest(found[1], found[1], "scheffe" if adaptive else "wald", strengths.fit.clusters)
 
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
@@ -444,43 +433,19 @@ def _standing(
     return values, dict.fromkeys(set(range(len(systems))) - values.keys(), reason)
 
 
-def _rank_limits(systems: Iterable[str], pairs: Sequence[PairComparison], level: float) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst rank of each system that the tests leave open.
-
-    They go from 1 + the number of systems that are significantly better to k - the number that are significantly
-    worse, by the corrected tests: with probability ``level`` all intervals together hold the true ranks. Quantiles of
-    the ranks of resampled prompts are not an interval: among systems nearly equal they held the true rank of the best
-    in 86 % of simulated data sets instead of 95 %.
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024).
-    """
-    better: Counter[str] = Counter()
-    worse: Counter[str] = Counter()
-    for pair in pairs:
-        test, difference = pair.difference_test, pair.difference
-        if test is not None and difference is not None and test.adjusted_p_value < 1 - level:
-            ahead = difference.estimate > 0
-            worse[pair.first if ahead else pair.second] += 1
-            better[pair.second if ahead else pair.first] += 1
-    ranked = list(systems)
-    return {system: (1 + better[system], len(ranked) - worse[system]) for system in ranked}
-
-
-def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:
+def steps(values: FloatArray, tolerance: float = 1e-9) -> IntArray:
     """Number the different values along the last axis from 0, the least; what differs by rounding only is one value.
 
     Means of different votes that are equal on paper differ in the last bit. Rounding them to some digits would still
     part two that lie on either side of a half.
 
     >>> steps(np.array([0.3, 0.1 + 0.2, 0.1])).tolist()
-    [1.0, 1.0, 0.0]
+    [1, 1, 0]
     """
     order = np.argsort(values, axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
-    rises = np.concatenate(
-        [np.zeros_like(ascending[..., :1]), np.cumsum(np.diff(ascending, axis=-1) > tolerance, axis=-1)], axis=-1
-    )
-    numbered: FloatArray = np.empty_like(rises)
+    rises = np.cumsum(np.diff(ascending, axis=-1, prepend=ascending[..., :1]) > tolerance, axis=-1)
+    numbered: IntArray = np.empty_like(rises)
     np.put_along_axis(numbered, order, rises, axis=-1)
     return numbered
 
@@ -554,8 +519,8 @@ class SystemRanking:
         ties: Scored contests without a winner.
         num_unscored: Contests without a score.
         rank: 1 + the number of systems with a higher win rate, or strength.
-        rank_low: The best rank that the tests leave open.
-        rank_high: The worst rank that the tests leave open.
+        rank_low: The best rank that the tests leave open: 1 + the number of systems that are significantly better.
+        rank_high: The worst one: k less the number that are significantly worse.
         mean_rank: See :func:`mean_ranks`; without a complete prompt the one that strengths expect.
         strength: Davidson's log-strength.
         field_winrate: Where not all met equally often: the win rate that the model expects against all the others,
@@ -617,8 +582,11 @@ def rank_systems(
     it is given, together with the position advantage: an order's effect cannot be seen once the orders are collapsed.
     Ranks, groups and differences are of win rates where all systems met equally often, and otherwise of strengths.
 
-    In ``python -m benchmarks.ranks`` (8 systems 2 log-odds apart, 40 prompts) all intervals together held the true
-    ranks in all of 200 data sets with a tenth of the contests unscored, against a baseline and in Swiss designs of
+    All rank intervals together hold the true ranks with probability ``level`` (Mogstad, Romano, Shaikh and Wilhelm,
+    Inference for ranks, Review of Economic Studies 91 (2024)). Quantiles of the ranks of resampled prompts are not an
+    interval: among systems nearly equal they held the true rank of the best in 86 % of simulated data sets instead of
+    95 %. In ``python -m benchmarks.ranks`` (8 systems 2 log-odds apart, 40 prompts) all intervals together held the
+    true ranks in all of 200 data sets with a tenth of the contests unscored, against a baseline and in Swiss designs of
     three rounds.
 
     Args:
@@ -635,7 +603,7 @@ def rank_systems(
     """
     over, shown = IntervalLevel.of(level), contests if presented is None else presented
     anytime, ordered = over.method == "anytime", presented is not None
-    balanced = anytime or bool(contests.meetings.in_all.balanced.all())
+    balanced = anytime or bool(replace(contests, cluster=np.zeros_like(contests.cluster)).meetings.balanced.all())
     scored, field, count = contests.scored, None, len(contests.systems)
     if not balanced:  # votes on systems without scored contests are excluded
         kept = np.union1d(scored.first, scored.second)
@@ -647,7 +615,12 @@ def rank_systems(
     against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(count * anytime)]
     rates = [found and found[0] for found in against] if anytime else alone
     values, reasons = _standing(contests.systems, rates, pairs, field, anytime=anytime)
-    limits = _rank_limits([contests.systems[place] for place in values], pairs, over.level)
+    apart = [
+        (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
+        for pair in pairs
+        if pair.difference and pair.difference_test and pair.difference_test.adjusted_p_value < 1 - over.level
+    ]
+    worse, better = (Counter(pair[side] for pair in apart) for side in (0, 1))
     tolerance = STRENGTH_TOLERANCE if field else 1e-9
     places = rankdata(-steps(np.array(list(values.values())), tolerance), method="min").astype(int).tolist()
     ranks = dict(zip(values, places, strict=True))
@@ -659,13 +632,12 @@ def rank_systems(
         model = fit_strengths(shown, order_effect=ordered, level=over)
         strengths, position = model.strengths, model.position_probability
         if length_difference is not None:
-            at_equal_length = length_controlled_win_rates(contests, length_difference, level=over).win_rates
+            at_equal_length = length_controlled_win_rates(contests, length_difference, level=over)
     expected = dict(zip(field.placed, field.field_win_rates, strict=True)) if field else {}
     order = sorted(range(count), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
     for place in order:
         system, unranked = contests.systems[place], Missing(reasons.get(place, ALL_MET))
-        low, high = limits.get(system, (unranked, unranked))
         own, strength = contests.score[(contests.first == place) | (contests.second == place)], strengths[place]
         if strength and alone[place] is None:  # strengths come from single votes, which the rules may have set aside
             strength = Missing(NO_CONTEST)
@@ -679,8 +651,8 @@ def rank_systems(
                 ties=int((own == 0.5).sum()),
                 num_unscored=int(np.isnan(own).sum()),
                 rank=ranks.get(place, unranked),
-                rank_low=low,
-                rank_high=high,
+                rank_low=1 + better[system] if place in values else unranked,
+                rank_high=len(values) - worse[system] if place in values else unranked,
                 mean_rank=mean.get(place) or Missing("no instance on which all systems met"),
                 strength=strength,
                 field_winrate=expected.get(place) or unranked,
@@ -690,7 +662,7 @@ def rank_systems(
     return Ranking(
         systems=tuple(entries),
         pairs=pairs,
-        groups=indistinguishable_groups(pairs, [each.system for each in entries], level=over.level),
+        groups=indistinguishable_groups(apart, [each.system for each in entries]),
         position=position,
         balanced=balanced,
         level=over.level,
@@ -698,34 +670,28 @@ def rank_systems(
     )
 
 
-def indistinguishable_groups(
-    comparisons: Sequence[PairComparison], systems: Sequence[str], *, level: float = 0.95
-) -> tuple[tuple[str, ...], ...]:
+def indistinguishable_groups(apart: Iterable[tuple[str, str]], systems: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Group the systems that are not distinguishable: the maximal sets without a significant difference inside.
 
-    Two systems differ when the adjusted p-value of their difference is below ``1 - level``; a pair that was not tested
-    is not distinguishable. A system may stand in several groups (a with b, b with c, yet a above c), as letters do in a
-    compact letter display, and every system stands in at least one.
+    A pair that was not tested is not distinguishable. A system may stand in several groups (a with b, b with c, yet a
+    above c), as letters do in a compact letter display, and every system stands in at least one.
 
     Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, Journal of
     Computational and Graphical Statistics 13 (2004), whose insert-and-absorb algorithm this is.
 
     Args:
-        comparisons: Of ``compare_pairs``.
+        apart: The pairs of systems whose difference is significant.
         systems: In the order in which they are to be listed, best first.
-        level: One minus the family-wise error rate.
 
-    >>> contests = Contests.of(["a", "b"], first=[0] * 9, second=[1] * 9, score=[1] * 9)
-    >>> indistinguishable_groups(compare_pairs(contests), ["a", "b"])  # p = 2 / 2^9
-    (('a',), ('b',))
+    >>> indistinguishable_groups([("a", "c")], ["a", "b", "c"])
+    (('a', 'b'), ('b', 'c'))
     """
     groups = {frozenset(systems)}
-    for pair in comparisons:
-        if pair.difference_test is not None and pair.difference_test.adjusted_p_value < 1 - level:
-            for group in [each for each in groups if {pair.first, pair.second} <= each]:
-                groups.remove(group)
-                parts = (group - {pair.first}, group - {pair.second})
-                groups |= {part for part in parts if not any(part <= other for other in groups)}
+    for pair in apart:
+        for group in [each for each in groups if each.issuperset(pair)]:
+            groups.remove(group)
+            parts = [group - {system} for system in pair]
+            groups |= {part for part in parts if not any(part <= other for other in groups)}
     place = {system: position for position, system in enumerate(systems)}
     listed = sorted(sorted(place[system] for system in group) for group in groups)
     return tuple(tuple(systems[position] for position in group) for group in listed)

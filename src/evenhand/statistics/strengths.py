@@ -34,7 +34,7 @@ from scipy.special import expit, logit, logsumexp
 from evenhand.errors import EstimationError
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
+from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level
 
 Ties = Literal["davidson", "half"]
 NotFinite = Literal["collinear", "separated"]
@@ -47,74 +47,6 @@ _SINGULAR = 1e-9
 
 _MOST_STEPS = 100
 """The most steps of Newton's method; a handful is enough."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LogitOutcomes:
-    """The outcomes to which a logit is fitted.
-
-    Attributes:
-        features: Shape (u, o, p): for each of the different contests the derivative of the utility of each outcome.
-        counts: Shape (clusters, u · o), sparse: how often each outcome occurred in each cluster.
-        added: Shape (u · o,): outcomes added to those of all clusters; not data, so that they have no variance between
-            clusters.
-    """
-
-    features: FloatArray
-    counts: csr_array
-    added: FloatArray
-
-    @classmethod
-    def of(
-        cls, design: FloatArray, score: FloatArray, cluster: IntArray, *, ties: bool, pattern: IntArray | None = None
-    ) -> LogitOutcomes:
-        """Split scores in [0, 1] into outcome weights of sum 1 that keep the score.
-
-        With ties as an outcome a score between a tie and a win is shared between these two: 0.75 is half a tie and half
-        a win; else a score is that share of a win.
-
-        Args:
-            design: Shape (u, q): ``x``.
-            score: Shape (m,).
-            cluster: Shape (m,), any labels.
-            ties: Whether the tie is an outcome with a parameter of its own, the last one.
-            pattern: Shape (m,): the row of ``design`` that a contest has; by default each has its own.
-        """
-        decided = 2.0 * score - 1.0
-        tied = [np.maximum(decided, 0.0), 1.0 - np.abs(decided), np.maximum(-decided, 0.0)]
-        weights = np.column_stack(tied if ties else [score, 1.0 - score])
-        labels = np.unique(cluster, return_inverse=True)[1]
-        pattern = np.arange(len(score)) if pattern is None else pattern
-        size = weights.shape[1]
-        columns = pattern[:, None] * size + np.arange(size)
-        shape = (int(labels.max(initial=-1)) + 1, len(design) * size)
-        counts = csr_array((weights.ravel(), (np.repeat(labels, size), columns.ravel())), shape=shape)
-        return cls(features_of(design, ties=ties), counts, np.zeros(shape[1]))
-
-    def with_half_wins(self, strengths: int) -> LogitOutcomes:
-        """Return the same and, for every two that met, a part of a contest that both won half of, shown in no order.
-
-        The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
-        strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
-        wins of n become n + ½ of n + 1.
-
-        Source: Clogg, Rubin, Schenker, Schultz and Weidman, Multiple imputation of industry and occupation codes in
-        census public-use samples using Bayesian logistic regression, Journal of the American Statistical Association 86
-        (1991), section 4; for one rate, Haldane, Annals of Human Genetics 20 (1956).
-
-        Args:
-            strengths: Of the parameters, those that are strengths; order effects are 0 in what is added.
-        """
-        size, outcomes, _ = self.features.shape
-        contests = self.counts.sum(axis=0).reshape(size, outcomes).sum(axis=1)
-        halves = np.zeros((size, outcomes))
-        halves[:, [0, -1]] = (strengths * contests / contests.sum() / 2)[:, None]
-        plain = self.features.copy()
-        plain[:, [0, -1], strengths:] = 0.0
-        counts = hstack([self.counts, csr_array((self.counts.shape[0], halves.size))], format="csr")
-        return LogitOutcomes(
-            np.concatenate([self.features, plain]), counts, np.concatenate([self.added, halves.ravel()])
-        )
 
 
 def features_of(design: FloatArray, *, ties: bool) -> FloatArray:
@@ -142,14 +74,12 @@ class LogitFit:
         parameters: Shape (p,): ``beta``, and then ``tau`` where the tie is an outcome.
         covariance: Robust to dependence within clusters; None with fewer than two clusters.
         information: The negative Hessian at the maximum.
-        log_likelihood: The log-likelihood at the maximum.
         clusters: Number of clusters, G.
     """
 
     parameters: FloatArray
     covariance: FloatArray | None
     information: FloatArray
-    log_likelihood: float
     clusters: int
 
     def interval(
@@ -187,8 +117,34 @@ class LogitFit:
         return variance**0.5 if variance > _NO_VARIANCE * of_contests else np.inf
 
 
-def fit_logit(outcomes: LogitOutcomes) -> LogitFit | NotFinite:
-    """Maximise the likelihood by Newton's method, or say why it has no unique finite maximum.
+def fit_logit(
+    design: FloatArray,
+    score: FloatArray,
+    cluster: IntArray,
+    *,
+    ties: bool,
+    pattern: IntArray | None = None,
+    half_wins: int = 0,
+) -> LogitFit | NotFinite:
+    r"""Maximise the likelihood by Newton's method, and compute the sandwich covariance over clusters.
+
+    Scores in [0, 1] are split into outcome weights of sum 1 that keep the score. With ties as an outcome a score
+    between a tie and a win is shared between these two: 0.75 is half a tie and half a win; else a score is that share
+    of a win.
+
+    With ``half_wins`` a part of a contest is added for every two that met, which both won half of, shown in no order.
+    The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
+    strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
+    wins of n become n + ½ of n + 1. They are not data, and have no variance between clusters.
+
+    Args:
+        design: Shape (u, q): ``x``.
+        score: Shape (m,).
+        cluster: Shape (m,), any labels.
+        ties: Whether the tie is an outcome with a parameter of its own, the last one.
+        pattern: Shape (m,): the row of ``design`` that a contest has; by default each has its own.
+        half_wins: The number of parameters that are strengths, the first ones, to add half wins; order effects are 0 in
+            what is added.
 
     The log-likelihood is concave. A direction of the parameters in which it has no curvature at the start is not
     identified (``"collinear"``); one that loses its curvature while the likelihood still grows leaves every observed
@@ -200,18 +156,52 @@ def fit_logit(outcomes: LogitOutcomes) -> LogitFit | NotFinite:
     Raises:
         EstimationError: No convergence.
 
+    Source: for the half wins, Clogg, Rubin, Schenker, Schultz and Weidman, Multiple imputation of industry and
+    occupation codes in census public-use samples using Bayesian logistic regression, Journal of the American
+    Statistical Association 86 (1991), section 4; for one rate, Haldane, Annals of Human Genetics 20 (1956).
+
     >>> won = np.array([1.0, 1.0, 1.0, 0.0])  # three of four: log-odds log 3
-    >>> fit = fit_logit(LogitOutcomes.of(np.ones((4, 1)), won, np.arange(4), ties=False))
+    >>> fit = fit_logit(np.ones((4, 1)), won, np.arange(4), ties=False)
     >>> round(float(np.exp(fit.parameters[0])), 6)
     3.0
     """
-    features, size = outcomes.features, outcomes.features.shape[2]
-    known = (outcomes.counts.sum(axis=0) + outcomes.added).reshape(features.shape[:2])
-    parameters, scale, step = np.zeros(size), np.ones(size), 0
+    decided = 2.0 * score - 1.0
+    tied = [np.maximum(decided, 0.0), 1.0 - np.abs(decided), np.maximum(-decided, 0.0)]
+    weights = np.column_stack(tied if ties else [score, 1.0 - score])
+    labels = np.unique(cluster, return_inverse=True)[1]
+    features, (contests, outcomes) = features_of(design, ties=ties), (len(design), weights.shape[1])
+    columns = (np.arange(len(score)) if pattern is None else pattern)[:, None] * outcomes + np.arange(outcomes)
+    shape = int(labels.max(initial=-1)) + 1, contests * outcomes
+    counts = csr_array((weights.ravel(), (np.repeat(labels, outcomes), columns.ravel())), shape=shape)
+    added = np.zeros((contests, outcomes))
+    if half_wins:
+        held, plain = counts.sum(axis=0).reshape(added.shape).sum(axis=1), features.copy()
+        plain[:, [0, -1], half_wins:] = 0.0
+        halves = np.zeros_like(added)
+        halves[:, [0, -1]] = (half_wins * held / held.sum() / 2)[:, None]
+        features, added = np.concatenate([features, plain]), np.concatenate([added, halves])
+        counts = hstack([counts, csr_array(shape)], format="csr")
+    known = counts.sum(axis=0).reshape(added.shape) + added
+    parameters = _maximum(features, known)
+    if isinstance(parameters, str):
+        return parameters
+    _, shares, centred = _around(features, parameters)
+    information, clusters, covariance = _information(known.sum(axis=1), shares, centred), shape[0], None
+    if clusters > 1:
+        scores = counts @ centred.reshape(-1, len(parameters))
+        inverse, of_added = np.linalg.inv(information), _information(added.sum(axis=1), shares, centred)
+        covariance = inverse @ (clusters / (clusters - 1) * scores.T @ scores + of_added) @ inverse
+    return LogitFit(parameters, covariance, information, clusters)
+
+
+def _maximum(features: FloatArray, known: FloatArray) -> FloatArray | NotFinite:
+    """Return the parameters of the greatest likelihood of these numbers of outcomes, shape (u, o)."""
+    size = features.shape[2]
+    parameters, scale = np.zeros(size), np.ones(size)
     logs, shares, centred = _around(features, parameters)
-    while step < _MOST_STEPS:
+    for step in range(_MOST_STEPS):
         information = _information(known.sum(axis=1), shares, centred)
-        scale = np.sqrt(np.maximum(np.diag(information), 1e-300)) if step == 0 else scale
+        scale = scale if step else np.sqrt(np.maximum(np.diag(information), 1e-300))
         if np.linalg.eigvalsh(information / np.outer(scale, scale)).min(initial=1.0) < _SINGULAR:
             return "separated" if step else "collinear"
         move = np.linalg.solve(information, np.einsum("uo,uop->p", known, centred))
@@ -221,19 +211,10 @@ def fit_logit(outcomes: LogitOutcomes) -> LogitFit | NotFinite:
             if (known * logs).sum() >= likelihood - 1e-9 * abs(likelihood):
                 break
             move = move / 2
-        parameters, step = parameters + move, step + 1
+        parameters = parameters + move
         if np.abs(move * scale).max(initial=0.0) <= 1e-11 * max(1.0, np.abs(parameters * scale).max(initial=0.0)):
-            break
-    else:
-        raise EstimationError(f"the likelihood was not maximised in {_MOST_STEPS} steps; please report the data")
-    clusters, covariance = outcomes.counts.shape[0], None
-    information = _information(known.sum(axis=1), shares, centred)
-    if clusters > 1:
-        scores = outcomes.counts @ centred.reshape(-1, size)
-        of_added = _information(outcomes.added.reshape(known.shape).sum(axis=1), shares, centred)
-        inverse = np.linalg.inv(information)
-        covariance = inverse @ (clusters / (clusters - 1) * scores.T @ scores + of_added) @ inverse
-    return LogitFit(parameters, covariance, information, float((known * logs).sum()), clusters)
+            return parameters
+    raise EstimationError(f"the likelihood was not maximised in {_MOST_STEPS} steps; please report the data")
 
 
 def _information(contests: FloatArray, shares: FloatArray, centred: FloatArray) -> FloatArray:
@@ -261,10 +242,10 @@ class StrengthModel:
     strengths: tuple[Interval | Missing, ...]
     position_probability: Interval | Missing
     level: float
-    placed: tuple[int, ...]
-    fit: LogitFit | None = field(compare=False, repr=False)
-    ordered: bool
-    tied: bool
+    placed: tuple[int, ...] = ()
+    fit: LogitFit | None = field(default=None, compare=False, repr=False)
+    ordered: bool = False
+    tied: bool = False
 
     @property
     def log_strengths(self) -> FloatArray:
@@ -311,15 +292,13 @@ class StrengthModel:
 
 NO_CONTEST = "no scored contest"
 _APART = "the systems fall into groups that never met in a scored contest: no system can be ranked among all"
-_NO_CHAIN = "no chain of wins leads both from and to the systems that can be placed: no finite strength"
-_ONLY_TIES = (
-    "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite estimate"
-)
+_NO_CHAIN = "it won or lost every contest with the systems that can be placed, or met none of them: no finite strength"
+_ONLY_TIES = "no system could be placed, or every contest between those that could was a tie: no finite strength"
 _NO_SPREAD = "it is the same in every prompt, which leaves no spread to make an interval of"
-_NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
-    "collinear": "the orders cannot be distinguished from the systems: show pairs in both orders",
-    "separated": "position decides every contest that strength does not: no finite estimate",
-}
+_NO_ORDER_EFFECT = (
+    "the orders cannot be distinguished from the systems, or position decides every contest that strength does not: "
+    "show pairs in both orders"
+)
 
 
 def fit_strengths(
@@ -342,7 +321,7 @@ def fit_strengths(
         ties: ``davidson`` makes the tie an outcome; ``half`` counts it as half a win each.
         level: The level of the intervals.
         place_all: Place all systems that a chain of contests connects. Where that leaves a strength infinite, one
-            contest a strength is added, half won by each side (:meth:`LogitOutcomes.with_half_wins`).
+            contest a strength is added, half won by each side (:func:`fit_logit`).
 
     >>> contests = Contests.of("ab", first=[0] * 3, second=[1] * 3, score=[1, 1, 0])  # the odds are 2 to 1
     >>> [round(2 * strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
@@ -356,49 +335,27 @@ def fit_strengths(
     placed, reasons = (connected if place_all else placeable)(scored)
     core = scored.only(np.isin(scored.first, placed) & np.isin(scored.second, placed))
     tied = ties == "davidson" and bool(np.any((core.score > 0) & (core.score < 1)))
-    fit, added, ordered = None, False, False
-    no_fit, no_position = "no system could be placed", "the model was fitted without an order effect"
+    orders, pattern = np.unique(np.column_stack([core.first, core.second]), axis=0, return_inverse=True)
+    strengths: list[Interval | Missing] = [
+        Missing(reasons.get(system, _ONLY_TIES)) for system in range(len(contests.systems))
+    ]
+    position: Interval | Missing = Missing(_ONLY_TIES if order_effect else "the model has no order effect")
     attempts = product((False, True) if place_all else (False,), (True, False) if order_effect else (False,))
     for added, ordered in attempts if len(placed) else ():
-        found = _fit(core, placed, ordered=ordered, ties=tied, halves=added)
-        if isinstance(found, LogitFit):
-            fit = found
-            break
-        no_fit = f"the likelihood has no unique finite maximum ({found})"
-        no_fit = _ONLY_TIES if np.all(core.score == 0.5) else no_fit
-        no_position = _NO_ORDER_EFFECT[found] if ordered else no_position
-    strengths: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in reasons.items()}
-    position: Interval | Missing = Missing(no_fit if order_effect and fit is None else no_position)
-    if fit is None:
-        strengths = {**dict.fromkeys(placed.tolist(), Missing(no_fit)), **strengths}
-        placed = placed[:0]
-    else:
+        design = np.column_stack([strength_design(orders, placed), *[np.ones(len(orders))] * ordered])
+        halves = (len(placed) - 1) * added
+        fit = fit_logit(design, core.score, core.cluster, ties=tied, pattern=pattern, half_wins=halves)
+        if isinstance(fit, str):
+            continue
         for system, own in zip(placed.tolist(), strength_basis(len(placed)), strict=True):
             strengths[system] = fit.interval(own, level)
-        if ordered:
-            slope = np.eye(len(placed))[-1]
-            spread = np.isfinite(fit.error(slope))
-            position = fit.interval(slope, level, transform=expit) if spread else Missing(_NO_SPREAD)
-    return StrengthModel(
-        strengths=tuple(strengths[system] for system in range(len(contests.systems))),
-        position_probability=position,
-        level=level,
-        placed=tuple(placed.tolist()),
-        fit=fit,
-        ordered=ordered and fit is not None,
-        tied=tied,
-    )
-
-
-def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves: bool) -> LogitFit | NotFinite:
-    """Fit contests between placed systems; two systems in one order have one row of the design."""
-    orders, pattern = np.unique(core.first * len(core.systems) + core.second, return_inverse=True)
-    opponents = np.column_stack([orders // len(core.systems), orders % len(core.systems)])
-    design = strength_design(opponents, placed)
-    if ordered:
-        design = np.column_stack([design, np.ones(len(design))])
-    outcomes = LogitOutcomes.of(design, core.score, core.cluster, ties=ties, pattern=pattern)
-    return fit_logit(outcomes.with_half_wins(len(placed) - 1) if halves else outcomes)
+        slope = np.eye(len(placed))[-1]
+        if ordered and np.isfinite(fit.error(slope)):
+            position = fit.interval(slope, level, transform=expit)
+        elif order_effect:
+            position = Missing(_NO_SPREAD if ordered else _NO_ORDER_EFFECT)
+        return StrengthModel(tuple(strengths), position, level, tuple(placed.tolist()), fit, ordered, tied)
+    return StrengthModel(tuple(strengths), position, level)
 
 
 def expected_win_rates(
@@ -457,21 +414,16 @@ def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
 
     >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
     >>> placed, reasons = placeable(swept)
-    >>> placed.tolist(), reasons
-    ([1, 2], {0: 'won every contest: no finite strength'})
+    >>> placed.tolist(), list(reasons)
+    ([1, 2], [0])
     """
     took = scored.wins
     _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
     sizes = np.bincount(label)
     unique = sizes.max(initial=0) > 1 and (sizes == sizes.max()).sum() == 1
     placed = np.flatnonzero(label == sizes.argmax()) if unique else np.empty(0, dtype=np.int64)
-    reasons = {}
-    for system in sorted(set(range(len(took))) - set(placed.tolist())):
-        taken, given = took[system].any(), took[:, system].any()
-        known = {(False, False): NO_CONTEST, (True, False): "won", (False, True): "lost", (True, True): _NO_CHAIN}
-        reason = known[bool(taken), bool(given)]
-        reasons[system] = f"{reason} every contest: no finite strength" if reason in {"won", "lost"} else reason
-    return placed, reasons
+    others = set(range(len(took))) - set(placed.tolist())
+    return placed, {each: _NO_CHAIN if (took + took.T)[each].any() else NO_CONTEST for each in sorted(others)}
 
 
 def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
@@ -492,25 +444,9 @@ def strength_basis(size: int) -> FloatArray:
     return basis
 
 
-@dataclass(frozen=True)
-class LengthControlled:
-    """Win rates at equal length, or the reason why they are not identified.
-
-    Attributes:
-        win_rates: One per system, or why it has none.
-        length_effect: Log-odds of a win for a response longer by much (``phi``), or why it is not identified; positive:
-            the judge likes length.
-        scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; 0 if there is none.
-    """
-
-    win_rates: tuple[Interval | Missing, ...]
-    length_effect: Interval | Missing
-    scale: float
-
-
 def length_controlled_win_rates(
     contests: Contests, length_difference: ArrayLike, *, level: Level = 0.95
-) -> LengthControlled:
+) -> tuple[Interval | Missing, ...]:
     """Compute win rates as if both responses of every contest had the same length.
 
     ``logit P(i beats j) = lambda_i - lambda_j + phi · tanh((length_i - length_j) / s)``, fitted by maximum likelihood,
@@ -534,7 +470,7 @@ def length_controlled_win_rates(
         level: The level of the intervals.
 
     >>> pairs = dict(first=[0] * 4, second=[1] * 4, score=[1, 0, 1, 0])  # won when longer: always at +30, never at -30
-    >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).length_effect.reason
+    >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30])[0].reason
     'outcomes follow from systems, lengths and covariates without an error (complete separation): no finite estimate'
     """
     difference = np.asarray(length_difference, dtype=float)
@@ -542,34 +478,32 @@ def length_controlled_win_rates(
     placed, unplaced = placeable(contests.only(usable))
     usable &= np.isin(contests.first, placed) & np.isin(contests.second, placed)
     used, difference = contests.only(usable), difference[usable]
-    scale = _pooled_standard_deviation(used, difference)
+    scale = _pooled_standard_deviation(used, difference) or 1.0
     strengths = strength_design(np.column_stack([used.first, used.second]), placed)
-    lengths = np.tanh(difference / (scale or 1.0))[:, None]
-    fit = _fit_lengths(strengths, lengths, used.score, used.cluster, ties=False)
-    if isinstance(fit, str):
-        return LengthControlled((Missing(fit),) * len(contests.systems), Missing(fit), scale)
+    fit = _fit_lengths(strengths, np.tanh(difference / scale)[:, None], used.score, used.cluster, ties=False)
+    if isinstance(fit, Missing):
+        return (fit,) * len(contests.systems)
     rates: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in unplaced.items()}
     meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
     weights = meetings / meetings.sum(axis=1, keepdims=True)
     rates |= zip(placed.tolist(), expected_win_rates(fit, weights, ordered=False, ties=False, level=level), strict=True)
-    effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
-    return LengthControlled(tuple(rates[system] for system in range(len(rates))), effect, scale)
+    return tuple(rates[system] for system in range(len(rates)))
 
 
 def _fit_lengths(
     strengths: FloatArray, covariates: FloatArray, score: FloatArray, cluster: IntArray, *, ties: bool
-) -> LogitFit | str:
+) -> LogitFit | Missing:
     """Fit strengths and covariates, length first, or return the reason why length has no estimate."""
     if not len(score):
-        return "no contest has a score, both lengths and the covariates, between systems that both win some contests"
-    if not covariates[:, 0].any():
-        return "both responses of every contest have the same length: there is no length effect to estimate"
-    found = fit_logit(LogitOutcomes.of(np.column_stack([strengths, covariates]), score, cluster, ties=ties))
-    return _NO_LENGTH_EFFECT[found] if isinstance(found, str) else found
+        return Missing(
+            "no contest has a score, both lengths and the covariates, between systems that both win some contests"
+        )
+    found = fit_logit(np.column_stack([strengths, covariates]), score, cluster, ties=ties)
+    return found if isinstance(found, LogitFit) else Missing(_NO_LENGTH_EFFECT[found])
 
 
 _NO_LENGTH_EFFECT: Mapping[NotFinite, str] = {
-    "collinear": "length cannot be distinguished from the systems, the quality or the position (collinear)",
+    "collinear": "lengths are equal, or cannot be distinguished from the systems, the quality or the position",
     "separated": "outcomes follow from systems, lengths and covariates without an error (complete separation): no "
     "finite estimate",
 }
@@ -587,24 +521,16 @@ def _pooled_standard_deviation(used: Contests, difference: FloatArray) -> float:
 
 @dataclass(frozen=True, slots=True)
 class VerbositySlope:
-    """The effect of length on winning, or the reason why it has no estimate.
+    """The effect of length on winning.
 
     Attributes:
         slope: Log-odds of a win for each e-fold of the length ratio; positive: longer responses win.
         win_probability_at_double: The chance that a response twice as long as its equal wins, of decided verdicts
             with Davidson's ties; 0.5 is no effect.
-        quality_effect: Log-odds of a win for each unit of the quality difference; None unless one was given.
-        position_effect: Log-odds of a win for being shown first; None unless positions were given.
-        reason: The reason why nothing is identified; None when it is.
-        contests: Contests with a score, both lengths and the covariates.
     """
 
-    slope: Interval | Missing
-    win_probability_at_double: Interval | Missing
-    quality_effect: Interval | Missing | None
-    position_effect: Interval | Missing | None
-    reason: str | None
-    contests: int
+    slope: Interval
+    win_probability_at_double: Interval
 
 
 def verbosity_slope(
@@ -616,7 +542,7 @@ def verbosity_slope(
     shown_first: ArrayLike | None = None,
     ties: Ties = "half",
     level: Level = 0.95,
-) -> VerbositySlope:
+) -> VerbositySlope | Missing:
     r"""Fit a logistic regression of winning on the logarithm of the length ratio.
 
     .. math:: \mathrm{logit}\,P(a \text{ beats } b) =
@@ -675,43 +601,23 @@ def verbosity_slope(
     >>> round(found.win_probability_at_double.estimate, 4), round(found.slope.estimate, 4)
     (0.75, 1.585)
     """
-    won, long = np.asarray(score, dtype=float), np.asarray(lengths, dtype=float)
-    labels = IntervalLevel.of(level).labels(len(won))
-    given = {"quality": quality_difference, "position": shown_first}
-    columns = {"length": np.log1p(long[:, 0]) - np.log1p(long[:, 1])}
-    columns |= {name: np.asarray(values, dtype=float) for name, values in given.items() if values is not None}
-    design = np.column_stack(list(columns.values()))
-    usable = ~np.isnan(won) & ~np.isnan(design).any(axis=1)
-    strengths, usable = _strength_columns(np.zeros(long.shape) if systems is None else systems, won, usable)
-    undecided = ties == "davidson" and bool(((won[usable] > 0) & (won[usable] < 1)).any())
-    fit = _fit_lengths(strengths[usable], design[usable], won[usable], labels[usable], ties=undecided)
-
-    def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Interval | Missing:
-        slope = scale * np.eye(strengths.shape[1] + design.shape[1])[strengths.shape[1] + place]
-        return Missing(fit) if isinstance(fit, str) else fit.interval(slope, level, transform=transform)
-
-    effects = {name: parameter(place) for place, name in enumerate(columns)}
-    return VerbositySlope(
-        slope=effects["length"],
-        win_probability_at_double=parameter(0, float(np.log(2)), expit),
-        quality_effect=effects.get("quality"),
-        position_effect=effects.get("position"),
-        reason=fit if isinstance(fit, str) else None,
-        contests=int(usable.sum()),
-    )
-
-
-def _strength_columns(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Return the columns of the systems' strengths, and the contests between systems whose strengths are finite."""
-    names, index = np.unique(np.asarray(systems), return_inverse=True)
-    pairs: IntArray = index.reshape(np.shape(systems))
-    apart = pairs[:, 0] != pairs[:, 1]
-    met = usable & apart
-    contests = Contests.of([str(name) for name in names], first=pairs[met, 0], second=pairs[met, 1], score=won[met])
-    placed, _ = placeable(contests)
-    if not len(placed):
-        return np.empty((len(won), 0)), usable & ~apart
-    inside = np.isin(pairs, placed).all(axis=1)
-    columns = np.zeros((len(won), len(placed) - 1))
-    columns[inside] = strength_design(pairs[inside], placed)
-    return columns, usable & (inside | ~apart)
+    won, long = np.asarray(score, dtype=float), np.asarray(lengths, dtype=float).reshape(-1, 2)
+    given = (np.log1p(long[:, 0]) - np.log1p(long[:, 1]), quality_difference, shown_first)
+    covariates = np.column_stack([np.asarray(values, dtype=float) for values in given if values is not None])
+    usable = ~np.isnan(won) & ~np.isnan(covariates).any(axis=1)
+    strengths = np.empty((int(usable.sum()), 0))
+    if systems is not None:
+        names, places = np.unique(np.asarray(systems), return_inverse=True)
+        pairs = places.reshape(-1, 2)
+        contests = Contests.of(names.tolist(), first=pairs[:, 0], second=pairs[:, 1], score=won)
+        placed, _ = placeable(contests.only(usable))
+        usable &= np.isin(pairs, placed).all(axis=1)
+        strengths = strength_design(pairs[usable], placed)
+    labels, won = IntervalLevel.of(level).labels(len(won))[usable], won[usable]
+    undecided = ties == "davidson" and bool(((won > 0) & (won < 1)).any())
+    fit = _fit_lengths(strengths, covariates[usable], won, labels, ties=undecided)
+    if isinstance(fit, Missing):
+        return fit
+    of_length = np.eye(len(fit.parameters))[strengths.shape[1]]
+    double = fit.interval(float(np.log(2)) * of_length, level, transform=expit)
+    return VerbositySlope(fit.interval(of_length, level), double)
