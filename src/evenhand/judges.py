@@ -213,22 +213,15 @@ class Judge:
         for name in given:
             if name not in SubjectFields.__annotations__:
                 raise unknown_option(name, SubjectFields.__annotations__)
-        texts: Any = {"response": given.get("response")}
-        if self._mode.compares_two:
-            texts = given.get("responses")
-            if "response" in given or not isinstance(texts, Mapping) or len(texts) != 2:
-                raise InvalidInputError(
-                    f"{self.name!r} compares two: give responses={{'a': …, 'b': …}}, two by their names. More than two "
-                    "are compared by evenhand.winrates"
-                )
-        elif "responses" in given:
+        two = self._mode.compares_two
+        texts: Any = given.get("responses") if two else {"response": given.get("response")}
+        wrong = ("response" if two else "responses") in given
+        if wrong or not isinstance(texts, Mapping) or len(texts) != 1 + two or any(map(is_missing, texts.values())):
+            how = "compares two: give responses={'a': …, 'b': …}; evenhand.winrates compares more"
             raise InvalidInputError(
-                f"{self.name!r} judges one response: give response=…; two are compared by a pairwise criterion, such "
-                "as 'criteria.evenhand.pairwise.overall_quality'"
+                f"{briefly(dict(given))} was given, and {self.name!r} "
+                f"{how if two else 'judges one response: give response=…; a pairwise criterion compares two'}"
             )
-        for name, text in texts.items():
-            if is_missing(text):
-                raise InvalidInputError(f"{name} is {text!r}, which is no response: there is nothing to judge")
         return {str(name): text_of(text, str(name)) for name, text in texts.items()}
 
     def _subject_of(self, texts: Mapping[str, str], given: SubjectFields) -> Subject:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from evenhand.aggregation.scores import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
@@ -43,7 +43,6 @@ from evenhand.data.plain import briefly, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
-from evenhand.labels.annotators import StandInTest, stand_in_test
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import TIE, WinrateAnalysis, check_reduction, is_graded
@@ -56,7 +55,6 @@ from evenhand.options import (
     RunOptions,
     VoteFields,
     WinratesArguments,
-    takes,
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import comparison_criterion, swapped_index
@@ -840,46 +838,3 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
     more = {"replies": list(read.columns), "pattern": options.pattern, "rule": rule}
     return verdicts_of_votes(read, criterion, cells, options, **more)
-
-
-@takes(AgreementArguments)
-def alternative_annotator_test(
-    data: object,
-    votes: Any,
-    gold_fields: Any,
-    criteria: object = None,
-    *,
-    epsilon: float | Literal["expert", "skilled", "crowd"],
-    alpha: float = 0.05,
-    **options: Any,
-) -> StandInTest:
-    """Run the alternative annotator test: may a judge replace annotators?
-
-    One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
-    the others, instance by instance. The judge passes if it outdoes half of the annotators, ε given
-    (:func:`~evenhand.statistics.agreement.alternative_annotator` has the formulas; Calderon, Reichart and
-    Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
-
-    Args:
-        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`).
-        votes: The columns with the judges' votes, one per judge, each tested.
-        gold_fields: The columns with what people said, one per annotator.
-        criteria: The criterion of the options chosen; without it the options are the labels that occur. Two labels are
-            near by their numbers where options have values or an order; else they are the same or not.
-        epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
-            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
-            ``skilled``, ``crowd``.
-        alpha: The false discovery rate over the annotators.
-        **options: As :func:`evenhand.agreement` takes them. With ``cluster_field`` the tests are over clusters.
-
-    Raises:
-        InvalidInputError: No epsilon, no such columns, labels that cannot be read, or too few annotators to compare.
-
-    >>> said = {"ann": [1, 1, 0, 0] * 10, "bob": [1, 1, 0, 1] * 10, "cyd": [1, 0, 0, 0] * 10, "gpt": [1, 1, 0, 0] * 10}
-    >>> rows = [dict(zip(said, row)) for row in zip(*said.values())]
-    >>> found = alternative_annotator_test(rows, "gpt", ["ann", "bob", "cyd"], epsilon="skilled")
-    >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
-    (True, 1.0, 1.0)
-    """
-    asked = AgreementArguments(votes=votes, gold_fields=gold_fields, criteria=criteria, **options)
-    return stand_in_test(measure_agreement(data, asked), epsilon, alpha)

@@ -24,13 +24,13 @@ from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
-from evenhand.results.vote_columns import SUFFIXES, check_left_out
+from evenhand.results.vote_columns import SUFFIXES
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 
 _LOGGER = logging.getLogger(__name__)
 
-NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+NOT_KEPT: Final = ("out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
 
 READ: Final = ("data", "journal", "criteria", "checklist", "examples")
@@ -122,7 +122,6 @@ def check_outputs(job: Job) -> None:
         if out is not None:
             check_ending(out, REPORT_SUFFIXES)
     elif out is not None:
-        check_left_out(getattr(job, "leave_out", ()))
         check_ending(out, SUFFIXES)
 
 
@@ -130,8 +129,7 @@ def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any j
     """Write a result and its report, where a job says so; return one sentence for each file."""
     written = []
     if job.out is not None:
-        left_out = getattr(job, "leave_out", ())
-        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        result.save(job.out)
         written.append(f"the result was written to {job.out}")
     if job.report is not None:
         write_report(job.report, result)

@@ -628,8 +628,8 @@ class GradeMode(ChoiceMode[Runs]):
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
     ) -> list[Cell]:
         """Judge subjects, and return the cells without the unrelated option, followed by those with it."""
-        found = zip(subjects, self.ask(subjects, judges), places, strict=True)
-        runs = zip(*(self.cells(*each) for each in found), strict=True)
+        found = zip(self.ask(subjects, judges), places, strict=True)
+        runs = zip(*(self.cells(*each, place) for each, place in found), strict=True)
         return [Cell(about, tuple(votes)) for run in runs for about, votes in run]
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> GradeMeasures:
