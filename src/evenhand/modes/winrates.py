@@ -74,9 +74,7 @@ from evenhand.statistics.intervals import (
     Level,
     bounds_between,
     cluster_sums,
-    hedged,
     mean_leads,
-    p_value_of,
 )
 from evenhand.statistics.ranking import PairComparison, Ranking, SystemRanking, holm, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
@@ -834,7 +832,7 @@ def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
         ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
         for won, fought in ends.transpose(1, 2, 0)
     )
-    return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
+    return least.p_value(most)
 
 
 MOST_SYSTEMS_IN_PAIRS = 10
