@@ -873,7 +873,7 @@ def _collapse(
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
     every = [cell for orders in cells.values() for cell in orders.values()]
-    spreads = [_deviation(cell.redrawn) for cell in every if cell.redrawn]
+    spreads = [statistics.pstdev(cell.redrawn) for cell in every if cell.redrawn]
     consistent = [result.consistent for result in results.values() if result.consistent is not None]
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
@@ -950,12 +950,6 @@ def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, flo
         found[judge] = next(iter(orders.values()))[0].weight if weights is None else weights[judge]
     check_weights(found)
     return found
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the population standard deviation."""
-    mean = average_of(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
 def _assessment(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> str | None:

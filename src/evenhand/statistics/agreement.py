@@ -86,7 +86,8 @@ def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Interval:
     >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
     0.6667
     """
-    counts, _, kept = _pairable(ratings, None, "percent agreement")
+    indices, scale, kept = _pairable(ratings, None, "percent agreement")
+    counts = _counts(indices, scale)
     size = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
     return _mean(agreeing, IntervalLevel.of(level).only(kept))
@@ -127,10 +128,8 @@ def cohen_kappa(
     >>> round(cohen_kappa([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]).estimate, 4)
     0.3333
     """
-    indices, scale = _indexed(np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1), categories)
-    both = np.asarray((indices >= 0).all(axis=1))
-    if not both.any():
-        raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
+    pair = np.stack([np.asarray(first, dtype=float), np.asarray(second, dtype=float)], axis=1)
+    indices, scale, both = _pairable(pair, categories, "Cohen's kappa")
     count = len(scale)
     steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     distance = {None: np.minimum(steps, 1.0), "linear": steps, "quadratic": steps**2}[weights]
@@ -145,7 +144,7 @@ def cohen_kappa(
 
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
-    terms, over = (rows(indices[both]), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
+    terms, over = (rows(indices), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
     return _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
 
 
@@ -184,8 +183,8 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[0, 0], [1, 1], [0, 1]]).estimate, 4)
     0.4444
     """
-    counts, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
-    count = len(scale)
+    indices, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
+    counts, count = _counts(indices, scale), len(scale)
     below, above = np.triu_indices(count, k=1)
 
     def rows(units: FloatArray) -> FloatArray:
@@ -195,7 +194,7 @@ def krippendorff_alpha(
     def disagreement(sums: FloatArray) -> _Disagreement:
         totals, pairs = sums[:, :count], sums[:, count:]
         size = totals.sum(axis=1)
-        values = np.broadcast_to(np.asarray(scale), totals.shape)
+        values = np.broadcast_to(scale, totals.shape)
         place = np.cumsum(totals, axis=1) - totals / 2 if metric == "ordinal" else values
         apart = np.ones_like(pairs) if metric == "nominal" else (place[:, below] - place[:, above]) ** 2
         chance = 2 * (totals[:, below] * totals[:, above] * apart).sum(axis=1) / (size * (size - 1))
@@ -246,30 +245,27 @@ def _coefficient(
     return bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
 
 
-def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
-    """Return every rating's place in the scale, -1 for a missing one."""
-    present = ~np.isnan(table)
+def _pairable(
+    ratings: ArrayLike, categories: Sequence[float] | None, name: str
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """Return the places in the scale of the units with two ratings (-1: none), the scale, and which units these are."""
+    table = np.asarray(ratings, dtype=float)
+    present, indices = ~np.isnan(table), np.full(table.shape, -1, dtype=np.int64)
     scale = np.unique(table[present]) if categories is None else np.asarray(categories, dtype=float)
-    indices = np.full(table.shape, -1, dtype=np.int64)
     for place, value in enumerate(scale):
         indices[table == value] = place
     if (present & (indices < 0)).any():
         value = float(table[present & (indices < 0)][0])
         raise InvalidInputError(f"the rating {value!r} is not in the scale {scale.tolist()!r}; complete categories=…")
-    return indices, tuple(float(value) for value in scale)
-
-
-def _pairable(
-    ratings: ArrayLike, categories: Sequence[float] | None, name: str
-) -> tuple[FloatArray, tuple[float, ...], BoolArray]:
-    """Count each category in each unit with two ratings or more; return the counts, scale and units."""
-    table = np.asarray(ratings, dtype=float)
-    indices, scale = _indexed(table, categories)
     enough = (indices >= 0).sum(axis=1) >= 2
     if not enough.any():
         raise EstimationError(f"{name} is undefined: no unit has the ratings of two judges")
-    counts = np.stack([(indices[enough] == place).sum(axis=1) for place in range(len(scale))], axis=1)
-    return counts.astype(float), scale, enough
+    return indices[enough], scale, enough
+
+
+def _counts(indices: IntArray, scale: FloatArray) -> FloatArray:
+    """Return how many judges chose each category, by unit."""
+    return np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1).astype(float)
 
 
 def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> tuple[tuple[int, ...], ...]:
@@ -691,13 +687,11 @@ class Calibration:
             of perfectly calibrated confidences is about 0.3 √(K / n), 0.1 for 100 rows in 10 bins.
         brier: The mean of (confidence - outcome)², with an interval over clusters; 0 is best, 0.25 says always a half.
         overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
-        n: Rows used.
     """
 
     expected_calibration_error: float
     brier: Interval
     overconfidence: Interval
-    n: int
 
 
 def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, level: Level = 0.95) -> Calibration:
@@ -731,7 +725,6 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
         expected_calibration_error=float(np.abs(gaps).sum() / len(number)),
         brier=_mean((confidence - outcome) ** 2, over),
         overconfidence=_mean(confidence - outcome, over, (-1.0, 1.0)),
-        n=len(number),
     )
 
 

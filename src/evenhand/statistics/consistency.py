@@ -154,16 +154,11 @@ class RepetitionStability:
     """The agreement of repeated draws of one prompt.
 
     Attributes:
-        n: Prompts (an instance in one order) with a draw asked.
-        n_repeated: Of these, the ones with two scored draws or more; the intervals are over their clusters.
-        n_lone: Prompts with exactly one scored draw: they say nothing about repetition.
-        pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; None without any.
-        mode_share: Mean over the repeated prompts of the share of the verdict given most; as above.
+        pair_agreement: Mean share of equal pairs of draws, over the prompts (an instance in one order) with two scored
+            draws or more; None without any.
+        mode_share: Mean share of the verdict given most, over the same.
     """
 
-    n: int
-    n_repeated: int
-    n_lone: int
     pair_agreement: Interval | None
     mode_share: Interval | None
 
@@ -195,19 +190,12 @@ def repetition_stability(selections: Sequence[Sequence[int]] | IntArray, *, leve
     (0.889, 0.778)
     """
     table = _table(selections)
-    asked, scored = (table != NOT_ASKED).sum(axis=1), (table >= 0).sum(axis=1)
+    scored = (table >= 0).sum(axis=1)
     counts = np.stack([(table == option).sum(axis=1) for option in np.unique(table[table >= 0])] or [scored], axis=1)
     repeated, draws = scored >= 2, np.maximum(scored, 2)
     pairs = (counts * (counts - 1)).sum(axis=1) / (draws * (draws - 1))
     shares = np.column_stack([pairs, counts.max(axis=1) / draws]) * repeated[:, None]
-    pair_agreement, mode_share = ratio_intervals(shares, np.column_stack([repeated, repeated]), level=level)
-    return RepetitionStability(
-        n=int((asked > 0).sum()),
-        n_repeated=int(repeated.sum()),
-        n_lone=int((scored == 1).sum()),
-        pair_agreement=pair_agreement,
-        mode_share=mode_share,
-    )
+    return RepetitionStability(*ratio_intervals(shares, np.column_stack([repeated, repeated]), level=level))
 
 
 @dataclass(frozen=True, slots=True)

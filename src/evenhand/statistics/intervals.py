@@ -56,13 +56,8 @@ STAKES: Final[FloatArray] = np.geomspace(1e-5, 0.99, 64)
 """Shares of the highest stake on a score, all below 1, so that no gambler loses all capital."""
 
 
-def _prior() -> FloatArray:
-    likely = 1 / (1 + (np.log(STAKES / 0.16) / 0.3) ** 2)
-    spread: FloatArray = np.log(0.9 * likely / likely.sum() + 0.1 * STAKES / STAKES.sum())
-    return spread
-
-
-LOG_PRIOR: Final[FloatArray] = _prior()
+_LIKELY = 1 / (1 + (np.log(STAKES / 0.16) / 0.3) ** 2)
+LOG_PRIOR: Final[FloatArray] = np.log(0.9 * _LIKELY / _LIKELY.sum() + 0.1 * STAKES / STAKES.sum())
 """The log shares of capital on the stakes: nine tenths by Cauchy's density of their logarithms, one tenth evenly.
 
 Against one half the stake c wins fastest where the mean stands 2c times the variance from it, c/2 without ties. So most
@@ -195,7 +190,8 @@ class IntervalLevel:
     method: str = "auto"
 
     def __post_init__(self) -> None:
-        check_level(self.level)
+        if not 0.5 <= self.level < 1:
+            raise InvalidInputError(f"level is {self.level!r}; a confidence level lies in [0.5, 1), such as 0.95")
         methods = get_args(IntervalMethod)
         if self.method not in methods:
             raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, methods)}")
@@ -241,12 +237,6 @@ class IntervalLevel:
 
 
 Level = float | IntervalLevel
-
-
-def check_level(level: float) -> None:
-    """Raise unless the level is one that an interval can have."""
-    if not 0.5 <= level < 1:
-        raise InvalidInputError(f"level is {level!r}; a confidence level lies in [0.5, 1), such as 0.95")
 
 
 def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
