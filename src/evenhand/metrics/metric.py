@@ -226,7 +226,7 @@ class EvenhandMetric(IntervalFields):
         """Return the scores of one instance, and its votes, unless another score has this name."""
         entries, main = self.instance_scores(intermidate), intermidate.score_name
         if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
-            lines = [line_of(cell, ["prompts"]) for cell in intermidate.cells()]
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
             entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
         numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
         scores = InstanceScores({self.main_score: entries[main], **numbers})
