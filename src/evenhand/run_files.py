@@ -162,7 +162,6 @@ class Job(Checks):
 class AskingJob(Job):
     """The options of every job that asks judges."""
 
-    leave_out: Words = option((), "What of the votes --out does not hold: prompts, reasoning, logprobs.")
     ray: str | None = option(
         None, "With ``stream_to``: the address of a Ray cluster whose workers judge; ``here`` is that of this machine."
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
-from evenhand.data.rows import read_log, read_rows, row_batches, rows_known
+from evenhand.data.rows import named_rows, read_log, read_rows, rows_known
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
@@ -21,11 +20,11 @@ from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
-from evenhand.results.vote_columns import SUFFIXES, check_left_out
+from evenhand.results.vote_columns import SUFFIXES
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 
-NOT_KEPT: Final = ("out", "leave_out", "report", "format", "config")
+NOT_KEPT: Final = ("out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
 
 READ: Final = ("data", "journal", "criteria", "checklist", "examples")
@@ -78,10 +77,9 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     asked, split = job, getattr(job, "split", None)
     demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
     data = load_rows() if demo else job.data
-    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
-    first = next(batches, None)
-    rows: Sequence[Mapping[str, Any]] = first or []
-    if first is None:
+    rows: Sequence[Mapping[str, Any]] = ()
+    is_streamed = getattr(job, "stream_to", None) is not None
+    if not is_streamed:
         rows = read_rows(data, split)
         rows = (read_log(rows) if getattr(job, "log", False) else rows)[: job.limit]
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
@@ -93,9 +91,9 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
-    if first is not None:
-        batches = chain([first], batches)
-        return judge_stream(call, batches, count=rows_known(data, split), limit=job.limit, record=record)
+    if is_streamed:
+        named = named_rows(data, split)
+        return judge_stream(call, named, count=rows_known(data, split), limit=job.limit, record=record)
     return run_job(call, rows, record)
 
 
@@ -116,7 +114,6 @@ def check_outputs(job: Job) -> None:
         if out is not None:
             check_ending(out, REPORT_SUFFIXES)
     elif out is not None:
-        check_left_out(getattr(job, "leave_out", ()))
         check_ending(out, SUFFIXES)
 
 
@@ -124,8 +121,7 @@ def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any j
     """Write a result and its report, where a job says so; return one sentence for each file."""
     written = []
     if job.out is not None:
-        left_out = getattr(job, "leave_out", ())
-        result.save(job.out, **({"leave_out": left_out} if left_out else {}))
+        result.save(job.out)
         written.append(f"the result was written to {job.out}")
     if job.report is not None:
         write_report(job.report, result)

@@ -226,7 +226,7 @@ class EvenhandMetric(IntervalFields):
         """Return the scores of one instance, and its votes, unless another score has this name."""
         entries, main = self.instance_scores(intermidate), intermidate.score_name
         if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
-            lines = [line_of(cell, ["prompts"]) for cell in intermidate.cells()]
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
             entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
         numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
         scores = InstanceScores({self.main_score: entries[main], **numbers})
@@ -594,12 +594,11 @@ class JudgeMetric(RunFields):
         return [*fields.values(), *([rows_field] if rows_field else [])]
 
     @abstractmethod
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
+    def mode_of(self, judged: Sequence[Any]) -> Mode[Any]:
         """Return the way of judging, with the settings of the run, checked.
 
         Args:
             judged: The criteria, each once.
-            panel: The judges; empty while the settings are checked.
         """
 
     def freeze(self, given: Any) -> Any:
@@ -670,7 +669,7 @@ class JudgeMetric(RunFields):
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         panel, evaluator = self.panel()
-        mode = self.mode_of(distinct(about.judged for about in subjects), panel)
+        mode = self.mode_of(distinct(about.judged for about in subjects))
         for judge in panel:
             if isinstance(judge, UnitxtBridge):
                 caution = judge.check_mark({each for about in subjects for each in about.data_classifications})

@@ -14,11 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast, get_args
+from typing import Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
 
 import numpy as np
-import pyarrow
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
@@ -46,17 +44,9 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import (
-    CELL,
-    OF_VERDICTS_AND_VOTES,
-    BoolArray,
     Cell,
     FloatArray,
-    OnDisk,
     VerdictColumns,
-    codes_of,
-    first_rows,
-    numbers_for_measures,
-    votes_table,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -74,7 +64,7 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
+from evenhand.votes import UnscoredReason, Verdict, Vote
 
 
 class DifferentRangesWarning(EvenhandWarning):
@@ -640,14 +630,6 @@ class Judgement:
     length_penalty: float | None = None
 
 
-_SELECTED: Final = "verdict_selected_option"
-_NAMED: Final = ("system", "criterion", "gold", "cluster", _SELECTED)
-OF_JUDGEMENTS: Final = pyarrow.schema(
-    [("instance", pyarrow.int64()), *((name, pyarrow.string()) for name in _NAMED), *OF_VERDICTS_AND_VOTES]
-)
-"""The columns that measures need."""
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedColumns:
     """The judgements of one system by one criterion, one per row; shape (n,) each.
@@ -667,6 +649,20 @@ class JudgedColumns:
         """Return all columns, one after the other."""
         about = {name: np.concatenate([part.about[name] for part in parts]) for name in parts[0].about}
         return cls(parts[0].criterion, about, VerdictColumns.joined([part.verdicts for part in parts]))
+
+    @classmethod
+    def of(cls, criterion: Criterion, judgements: Sequence[Judgement], rules: VoteRules) -> Self:
+        """Return the columns of judgements by one criterion."""
+        verdicts = [each.verdict for each in judgements]
+        about = {
+            "instance": [each.instance for each in judgements],
+            "selected": [verdict.selected_label for verdict in verdicts],
+            "gold": [each.gold for each in judgements],
+            "cluster": [each.cluster for each in judgements],
+        }
+        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
+        columns = {name: np.array(values, dtype=object) for name, values in about.items()}
+        return cls(criterion, columns, VerdictColumns.of(verdicts, masses))
 
     def gold_agreement(self, level: IntervalLevel) -> Interval | None:
         """Return the share of the rows with a gold label and a selection whose labels are the same."""
@@ -705,36 +701,6 @@ class JudgedColumns:
         return Outcomes.by(self.criterion, found, system=system, part_of=part_of)
 
 
-def columns_of_table(
-    table: pyarrow.Table, criteria: Sequence[Criterion], first: int = 0, kept: BoolArray | None = None
-) -> dict[tuple[str, str], JudgedColumns]:
-    """Return ``(system, criterion name)`` -> the judgements of one part.
-
-    Args:
-        table: With the columns :data:`OF_JUDGEMENTS`.
-        criteria: All criteria of the result.
-        first: The number of its first row in the whole.
-        kept: The cells that are left; None for all.
-    """
-    verdicts = VerdictColumns.of_table(table)
-    about = first_rows(table.select([CELL, "instance", *_NAMED]))
-    names = pc.unique(about.column("system")).to_pylist()
-    judged = codes_of(about.column("system"), names)
-    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
-    found = {}
-    for (place, system), (number, criterion) in product(enumerate(names), enumerate(criteria)):
-        own: BoolArray = (judged == place) & (asked == number) & (True if kept is None else kept)
-        held, labels = about.filter(own), np.array([*criterion.labels, None], dtype=object)
-        columns = {
-            "instance": held.column("instance").to_numpy() + first,
-            "selected": labels[codes_of(held.column(_SELECTED), criterion.labels)],
-            "gold": labels[codes_of(held.column("gold"), criterion.labels)],
-            "cluster": np.array(held.column("cluster").to_pylist(), dtype=object),
-        }
-        found[system, criterion.name] = JudgedColumns(criterion, columns, verdicts.only(own))
-    return found
-
-
 class VerdictAnalysis(Analysis):
     """Results with a verdict on each response and criterion."""
 
@@ -759,27 +725,13 @@ class VerdictAnalysis(Analysis):
 
     @cached_property
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
-        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made.
-
-        For results on disk under the rules by which they were saved, they are columns of the files.
-        """
-        parts, stored = [], self.stored
-        rules = ("rule", "weights", *VoteRules.model_fields)
-        if isinstance(stored, OnDisk) and all(
-            self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
-        ):
-            for number in stored.numbers:
-                table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
-                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], stored.kept[number]))
-        else:
-            for part in self.parts(texts=False):
-                cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
-                table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
-                parts.append(columns_of_table(table, self.criteria))
+        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made."""
+        parts: dict[tuple[str, str], list[JudgedColumns]] = {}
+        for part in self.parts(texts=False):
+            for key, own in part.by_system_and_criterion.items():
+                parts.setdefault(key, []).append(JudgedColumns.of(self.by_name[key[1]], own, self.rules))
         return {
-            (system, name): JudgedColumns.joined(
-                [part[key] for part in parts if (key := (without_lone_surrogates(system), name)) in part]
-            )
+            (system, name): JudgedColumns.joined(parts[system, name])
             for name, system in product(self.by_name, self.systems)
         }
 
@@ -812,7 +764,8 @@ class VerdictAnalysis(Analysis):
         return None if criterion is None else criterion.score_range
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
+    def by_system_and_criterion(self) -> Mapping[tuple[str, str], list[Judgement]]:
+        """``(system, criterion name)`` -> its judgements."""
         cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
         for item in self.entries:
             cells[item.system, item.criterion].append(item)
@@ -838,10 +791,8 @@ class VerdictAnalysis(Analysis):
             yield with_votes(record, [verdict], votes=votes)
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the records, with further columns that measures need."""
-        for row, each in zip(self.records(), self.entries, strict=True):
-            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
-            yield {**row, **numbers_for_measures(each.verdict, mass)}
+        """Give the records."""
+        return self.records()
 
 
 class JudgementAnalysis(VerdictAnalysis):
@@ -975,7 +926,7 @@ class JudgementAnalysis(VerdictAnalysis):
         found: dict[tuple[str, str], PanelReport] = {}
         several = len(self.parameters["judges"]) > 1 or samples > 1
         for criterion, system in product(self.criteria, self.systems) if several else ():
-            cell = self._cells[system, criterion.name]
+            cell = self.by_system_and_criterion[system, criterion.name]
             values: dict[str | None, float | None] = {each.label: each.value for each in criterion.options}
             right = [values.get(item.gold) for item in cell]
             report = panel_report(
@@ -1043,7 +994,7 @@ class JudgementAnalysis(VerdictAnalysis):
 
     def _rows_of(self, system: str) -> Iterator[tuple[Judgement, ...]]:
         """Give the judgements of each response of a system, one per criterion."""
-        return zip(*(self._cells[system, name] for name in self.by_name), strict=True)
+        return zip(*(self.by_system_and_criterion[system, name] for name in self.by_name), strict=True)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""
