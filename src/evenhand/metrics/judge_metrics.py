@@ -5,7 +5,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, NamedTuple, Union, cast
+from typing import Any, Dict, Final, List, NamedTuple, Union, cast
 
 from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
@@ -471,17 +471,12 @@ PLAIN: Final = frozenset(
 """The scores of a checklist that are also reported without its name."""
 
 
-if TYPE_CHECKING:
-
-    class ChecklistFields(JudgeMetric):
-        """The fields of :class:`~evenhand.options.ChecklistOptions`."""
-else:
-    ChecklistFields = fields_class(
-        "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
-    )
+ChecklistFields: Any = fields_class(
+    "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
+)
 
 
-class ChecklistJudge(ChecklistFields):
+class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     """A judge answers the yes/no questions of a checklist about each response.
 
     The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
