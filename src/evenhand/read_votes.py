@@ -21,7 +21,6 @@ from evenhand.data.fields import (
     LabelReader,
     OutOfScale,
     as_text,
-    cast_votes,
     categories_of,
     cell_error,
     cells_of,
@@ -767,20 +766,24 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
     rows, given = read_rows(data, options.split), {"votes": options.votes, "gold_fields": options.gold_fields or ()}
-    named = {setting: check_names(names, setting, int(setting == "votes")) for setting, names in given.items()}
-    held = {setting: columns_of(rows, names, setting) if names else {} for setting, names in named.items()}
-    check_names([name for own in held.values() for name in own], "votes and gold_fields", 2)
+    held = [
+        RecordedVotes.of(rows, names, {}, usual=False, what=setting) if names or setting == "votes" else None
+        for setting, names in given.items()
+    ]
+    reads = [read for read in held if read is not None]
+    check_names([name for read in reads for name in read.judges], "votes and gold_fields", 2)
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
-    columns = [cells for own in held.values() for cells in own.values()]
-    criterion = categories_of(columns) if options.criteria is None else load_criterion(options.criteria)
-    reader = LabelReader(criterion, as_index=options.as_index)
-    clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
-    judges, people = (
-        cast_votes(own, len(rows), reader, kind) for own, kind in zip(held.values(), ("judge", "human"), strict=True)
-    )
+    if options.criteria is None:
+        criterion = categories_of(vote.cell for read in reads for vote in read.votes)
+    else:
+        criterion = load_criterion(options.criteria)
+    reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))
+    questions = [RecordedQuestion((row,), criterion, order) for row in range(len(rows))]
+    cast = [read.cast(questions, read.read(lambda _: reader)) for read in reads]
+    clusters = read_clusters(rows, options.cluster_field, apart={name for read in reads for name in read.columns})
     cells = [
-        Cell({"instance": row, "cluster": cluster}, (*judges[row], *people[row]))
+        Cell({"instance": row, "cluster": cluster}, tuple(vote for own in cast for vote in own.get((row,), ())))
         for row, cluster in enumerate(clusters)
     ]
     parameters = {
@@ -789,7 +792,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         **row_groups(rows, options.group_fields),
         "as_index": options.as_index,
         **row_ids(rows, options.id_field),
-        **{setting: list(own) for setting, own in held.items()},
+        **{setting: list(read.judges) if read else [] for setting, read in zip(given, held, strict=True)},
         "criteria_given": options.criteria is not None,
         **options.values_of(RecordedOptions),
     }

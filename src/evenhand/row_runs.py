@@ -39,8 +39,6 @@ from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.choices import (
     CHOICE_PROMPTS,
     GradeMode,
-    choice_prompt,
-    warn_of_equal_candidates,
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged, subject_of_rubric
@@ -547,15 +545,13 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
             "one reply: leave them out"
         )
     names = _choice_prompts(options.prompts)
-    prompts = [choice_prompt(name, options.flow) for name in names]
-    modes = [GradeMode(options.model_copy(update={"prompt": prompt})) for prompt in prompts]
+    modes = [GradeMode(options.model_copy(update={"prompt": name})) for name in names]
     criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields
     columns = named if isinstance(named, str) else check_names(named or (), "response_fields", 2)
     given = [Prompt(None, row, _candidates_of(row, place, columns)) for place, row in enumerate(rows)]
     responses = ResponseRows.of(rows, options, prompts=given, apart=map(str, as_list(columns)))
     subjects = tuple(responses.subject(place, own.responses, criterion) for place, own in enumerate(given))
-    warn_of_equal_candidates(subjects)
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     parameters = {
         "prompts": list(names),
@@ -583,7 +579,7 @@ def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapp
 
 def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
     if prompts == "all":
-        return tuple(CHOICE_PROMPTS)
+        return CHOICE_PROMPTS
     names = check_names(prompts, "prompts")
     for name in names:
         if name not in CHOICE_PROMPTS:

@@ -6,13 +6,12 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
 from evenhand.data.fields import name_of
-from evenhand.data.rows import read_log, read_rows, row_batches, rows_known
+from evenhand.data.rows import named_rows, read_log, read_rows, rows_known
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
@@ -84,10 +83,9 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     asked, split = job, getattr(job, "split", None)
     demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
     data = load_rows() if demo else job.data
-    batches = row_batches(data, split) if getattr(job, "stream_to", None) is not None else iter(())
-    first = next(batches, None)
-    rows: Sequence[Mapping[str, Any]] = first or []
-    if first is None:
+    rows: Sequence[Mapping[str, Any]] = ()
+    is_streamed = getattr(job, "stream_to", None) is not None
+    if not is_streamed:
         rows = read_rows(data, split)
         rows = _limited(job, read_log(rows) if getattr(job, "log", False) else rows)
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
@@ -101,9 +99,9 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
-    if first is not None:
-        batches = chain([first], batches)
-        return judge_stream(call, batches, count=rows_known(data, split), limit=job.limit, record=record)
+    if is_streamed:
+        named = named_rows(data, split)
+        return judge_stream(call, named, count=rows_known(data, split), limit=job.limit, record=record)
     return run_job(call, rows, record)
 
 

@@ -30,7 +30,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from numbers import Integral
 from typing import Any, Final, Literal, cast
 
@@ -346,7 +345,7 @@ FEWEST_VALUES = 5
 
 _GROUPING = re.compile(
     r"(.*[^a-z])?(url|doc|document|conversation|dialog|dialogue|session|thread|user|participant|patient|author|article|"
-    r"passage|paragraph|story|prompt|template|question|context|source|cluster|parent)s?([^a-z]*(id|name|title|text)s?)?"
+    r"passage|paragraph|story|prompt|template|question|source|cluster|parent)s?([^a-z]*(id|name|title|text)s?)?"
 )
 
 
@@ -829,7 +828,7 @@ def columns_within(name: str, cells: Sequence[object]) -> VoteColumns:
     return {judge: [votes.get(judge, NOT_ASKED) for votes in rows] for judge in judges}
 
 
-def categories_of(columns: Iterable[Sequence[object]]) -> Criterion:
+def categories_of(cells: Iterable[object]) -> Criterion:
     """Return the nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     A number is written as a whole one where it is: a column of whole numbers with a gap holds floats.
@@ -838,8 +837,8 @@ def categories_of(columns: Iterable[Sequence[object]]) -> Criterion:
         InvalidInputError: If fewer than two labels occur.
     """
     labels: dict[str, str] = {}
-    for cell in chain.from_iterable(columns):
-        if cell is not NOT_ASKED and not is_abstention(cell) and not is_text_for_nothing(cell):
+    for cell in cells:
+        if not is_abstention(cell) and not is_text_for_nothing(cell):
             number = number_of(cell)
             label = str(cell).strip() if number is None or not number.is_integer() else str(int(number))
             labels.setdefault(fold_label(label), label)
@@ -850,33 +849,6 @@ def categories_of(columns: Iterable[Sequence[object]]) -> Criterion:
         )
     options = tuple(Option(label=labels[folded]) for folded in sorted(labels))
     return Criterion(name="votes", description="", options=options, scale="nominal")
-
-
-def cast_votes(columns: VoteColumns, n_rows: int, reader: LabelReader, kind: str = "judge") -> list[tuple[Vote, ...]]:
-    """Return the votes on each instance, of those who were asked; an abstention is a vote.
-
-    Args:
-        columns: Of the judges or people.
-        n_rows: Instances.
-        reader: The reader of the criterion's votes.
-        kind: ``judge`` or ``human``, for the message.
-
-    Raises:
-        InvalidInputError: If more than a few votes cannot be read.
-    """
-    read = {
-        name: reader.read_most(cells, lambda row, name=name: f"instance {row}: the {kind} {name!r} voted")  # type: ignore[misc] # bound
-        for name, cells in columns.items()
-    }
-    set_aside(chain.from_iterable(read.values()))
-    votes: list[list[Vote]] = [[] for _ in range(n_rows)]
-    for name, cells in columns.items():
-        same: dict[int | OutOfScale | None, Vote] = {}  # equal votes are one value
-        for own, cell, index in zip(votes, cells, read[name], strict=True):
-            if cell is not NOT_ASKED:
-                same[index] = same.get(index) or reader.vote(name, index)
-                own.append(same[index])
-    return [tuple(own) for own in votes]
 
 
 def _holds_several(cell: object) -> bool:

@@ -25,7 +25,7 @@ import zlib
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -430,35 +430,14 @@ ACCEPTED = (
 
 
 def read_rows(data: object, split: str | None = None) -> list[Row]:
-    """Return the rows of a data set, all of them: see :func:`row_batches`.
+    """Return the rows of a data set, all of them: see :func:`named_rows`.
 
     Raises:
         InvalidInputError: As there.
     """
     if isinstance(data, IdentifiedRows):
         return data
-    return [row for batch in row_batches(data, split, held=True) for row in batch]
-
-
-class RowBatch(list[Row]):
-    """Consecutive rows of one file or data set.
-
-    Attributes:
-        source: The name of the file in messages.
-        first: The number of the first row among those of the file.
-    """
-
-    def __init__(self, rows: Iterable[Row], source: str, first: int) -> None:
-        super().__init__(rows)
-        self.source, self.first = source, first
-
-    def name(self, place: int) -> str:
-        """Return what messages call a row: its number, from 0, among those of its file.
-
-        >>> RowBatch([{}, {}], "'b.csv'", 7).name(1)
-        "row 8 of 'b.csv'"
-        """
-        return f"row {self.first + place} of {self.source}"
+    return [row for _, row in named_rows(data, split, held=True)]
 
 
 class IdentifiedRows(list[Row]):
@@ -474,8 +453,8 @@ class IdentifiedRows(list[Row]):
         self.ids, self.contents = list(ids), contents
 
 
-def row_batches(data: object, split: str | None = None, *, held: bool = False) -> Iterator[RowBatch]:
-    """Yield the rows of a data set in batches; only one batch is held.
+def named_rows(data: object, split: str | None = None, *, held: bool = False) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a data set, each with its name in messages; only some rows are held at a time.
 
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
@@ -490,16 +469,13 @@ def row_batches(data: object, split: str | None = None, *, held: bool = False) -
         InvalidInputError: No rows, no such split, a split that must be named, rows that are not mappings, or a file
             that cannot be read; what comes later in a file is found when it is read.
     """
-    name, first = "the data set", 0
+    name = row = None
     for name, source in _sources(data, split, held=held):
-        taken, first = iter(source), 0
-        while batch := RowBatch(islice(taken, _ROWS_AT_ONCE), name, first):
-            for place, row in enumerate(batch):
-                if not isinstance(row, Mapping):
-                    raise InvalidInputError(f"{batch.name(place)} is a {type(row).__name__}; a row is a mapping")
-            yield batch
-            first += len(batch)
-    if not first:
+        for number, row in enumerate(source):
+            if not isinstance(row, Mapping):
+                raise InvalidInputError(f"row {number} of {name} is a {type(row).__name__}; a row is a mapping")
+            yield f"row {number} of {name}", row
+    if row is None:
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
 
 

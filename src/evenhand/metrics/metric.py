@@ -573,12 +573,11 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         return [*fields.values(), *([rows_field] if rows_field else [])]
 
     @abstractmethod
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
+    def mode_of(self, judged: Sequence[Any]) -> Mode[Any]:
         """Return the way of judging, with the settings of the run, checked.
 
         Args:
             judged: The criteria, each once.
-            panel: The judges; empty while the settings are checked.
         """
 
     def freeze(self, given: Any) -> Any:
@@ -649,7 +648,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         panel, evaluator = self.panel()
-        mode = self.mode_of(distinct(about.judged for about in subjects), panel)
+        mode = self.mode_of(distinct(about.judged for about in subjects))
         for judge in panel:
             if isinstance(judge, UnitxtBridge):
                 caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
