@@ -5,7 +5,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, NamedTuple, Union, cast
+from typing import Any, Dict, Final, List, NamedTuple, Union, cast
 
 from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
@@ -51,6 +51,7 @@ from evenhand.modes.judgements import (
     RubricSummary,
     length_penalty_of,
     rubric_as_judged,
+    subject_of_rubric,
 )
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import (
@@ -384,12 +385,7 @@ class RubricJudge(AssessingJudge):
 
     def freeze(self, given: Any) -> Rubric:
         """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
-        return rubric_as_judged(
-            load_rubric(given),
-            auto_na_option=self.auto_na_option,
-            na_strategy=self.na_strategy,
-            na_partial=self.na_partial,
-        )
+        return rubric_as_judged(load_rubric(given), self.options)
 
     def mode_of(self, judged: Sequence[Rubric]) -> RubricMode:
         """Return an option of every criterion for each response."""
@@ -404,12 +400,8 @@ class RubricJudge(AssessingJudge):
         """Return the response of each instance, as each criterion sees it."""
         penalty, found = length_penalty_of(self.length_penalty), []
         for row, (given, rubric) in enumerate(zip(inputs, judged, strict=True)):
-            parts = {each.name: self.subject(row, given, each) for each in rubric.criteria}
-            parts = {name: part for name, part in parts.items() if part.responses}
-            responses = [part.responses[0] for part in parts.values()]
-            facts = {"length_penalty": penalty.of(responses[0])} if penalty is not None and responses else {}
-            texts = {"": responses[0] if responses else None}
-            found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
+            seen = [self.subject(row, given, each) for each in rubric.criteria]
+            found.append(subject_of_rubric(rubric, seen, penalty))
         for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
             warn_of_left_out_context(criterion, context_mapping(self.context_fields))
         return found
@@ -472,17 +464,12 @@ PLAIN: Final = frozenset(
 """The scores of a checklist that are also reported without its name."""
 
 
-if TYPE_CHECKING:
-
-    class ChecklistFields(JudgeMetric):
-        """The fields of :class:`~evenhand.options.ChecklistOptions`."""
-else:
-    ChecklistFields = fields_class(
-        "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
-    )
+ChecklistFields: Any = fields_class(
+    "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
+)
 
 
-class ChecklistJudge(ChecklistFields):
+class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     """A judge answers the yes/no questions of a checklist about each response.
 
     The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
