@@ -50,7 +50,7 @@ def test_a_plain_call_sends_what_was_set_and_reads_everything():
         (404, FatalEngineError, 1),
         (413, RejectedRequestError, 1),
         (422, RejectedRequestError, 1),
-        (429, RateLimitedError, 3),
+        (429, RateLimitedError, 9),
         (500, TransientEngineError, 3),
     ],
 )

@@ -13,6 +13,7 @@ from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.report.gates import CheckReport, Summary
 from evenhand.results.measures import Spending
 from tests.support.judges import http_judge, litellm_judge
+from tests.support.prefix_cache import PrefixCache
 from tests.support.questions import ONCE, questions, run
 from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
@@ -163,7 +164,7 @@ def test_a_recipe_reports_what_was_sent_and_wasted(tmp_path):
     assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
 
 
-def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget(tmp_path):
+def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget():
     asked = {"criteria": ["Is it good?", "criteria.evenhand.pairwise.overall_quality"], "context_fields": []}
     criteria = {**asked, "response_fields": ["q", "answer"]}
     quiet = {"progress": False, "max_failure_rate": 1.0, "journal": None}
@@ -175,5 +176,24 @@ def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budge
         assert report.spending.cost == pytest.approx(server.seen * COST)
     assert report.spending.cost_left == pytest.approx(0.2 - report.spending.cost)
     assert str(report.spending) in " ".join(str(report).split())
-    report.save(tmp_path / "report.json")
-    assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending
+
+
+def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
+    rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
+    with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:
+        run = {"flow": "one_step", "check_positional_bias": False, "context_fields": ["question"], "progress": False}
+        asked = {**run, "journal": str(tmp_path / "journal.sqlite3")}
+        engine = f"{server.base_url}[model=m,max_in_flight=1]"
+        result = evenhand.judge(rows, "Is it right?", engine, **asked)
+        again = evenhand.judge(rows, "Is it right?", engine, **asked)
+    held = [vote.usage.cached_tokens for cell in result.cells() for vote in cell.votes]
+    assert held[0] == 0 < min(held[1:])
+    assert result.spending.cached_tokens == sum(held)
+    assert f"The servers' own caches held {sum(held)} tokens of the prompts." in str(result)
+    assert again.spending.cached_tokens == 0
+    result.save(tmp_path / "saved.parquet")
+    opened = evenhand.open(tmp_path / "saved.parquet")
+    assert opened.spending == result.spending
+    assert [vote for cell in opened.cells() for vote in cell.votes] == [
+        vote for cell in result.cells() for vote in cell.votes
+    ]

@@ -17,13 +17,8 @@ BLOCK = 64
 
 def rendered(body: Mapping[str, Any], reply: str | None = None) -> bytes:
     """The conversation as a chat template writes it, up to where the reply begins, or to its end."""
-    turns = "".join(f"<|{each['role']}|>\n{text_of(each['content'])}\n" for each in body["messages"])
+    turns = "".join(f"<|{each['role']}|>\n{each['content']}\n" for each in body["messages"])
     return f"{turns}<|assistant|>\n{reply or ''}".encode()
-
-
-def text_of(content: str | list[Mapping[str, str]]) -> str:
-    """The text of a message, be it in one piece or in several."""
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
 class PrefixCache:

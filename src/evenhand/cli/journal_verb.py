@@ -1,10 +1,10 @@
-"""``evenhand journal``: check, prune, export, import and describe the journal."""
+"""``evenhand journal``: check, prune, export and import the journal."""
 
 from __future__ import annotations
 
 import io
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -14,13 +14,11 @@ from evenhand.cli.output import complain, say
 from evenhand.engines import journal as tools
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_out, expanded, open_file, written_whole
-from evenhand.numbers import format_bytes, format_cost, format_count
+from evenhand.numbers import format_count
 
 EXIT_UNSOUND: Final = 1
 Journal = Annotated[Path | None, Parameter(name="--journal")]
-journal = App(
-    name="journal", group="Maintenance", help="Check, prune, export, import and describe the journal of paid replies."
-)
+journal = App(name="journal", group="Maintenance", help="Check, prune, export and import the journal of paid replies.")
 
 
 def _place(given: Path | None) -> Path:
@@ -96,30 +94,6 @@ def import_journal(file: str, /, *, path: Journal = None) -> int:
     if faults:
         complain(f"no reply could be read in {format_count(len(faults), 'line')}, the first of them {faults[0]}")
     return EXIT_UNSOUND if faults else 0
-
-
-@journal.command(name="stats")
-def describe_journal(*, path: Journal = None) -> int:
-    """Print the number, cost, tokens and age of the replies of each engine.
-
-    Args:
-        path: The journal; by default that of runs.
-    """
-    place = _place(path)
-    engines = tools.stats(place)
-    say(
-        f"{place}: {format_count(sum(each.replies for each in engines), 'reply')}, {format_bytes(place.stat().st_size)}"
-    )
-    for each in engines:
-        model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
-        endpoint = each.identity.get("endpoint")
-        first, last = (datetime.fromtimestamp(moment, UTC).date() for moment in (each.first, each.last))
-        say(
-            f"  {model}{f' at {endpoint}' if endpoint else ''}: {format_count(each.replies, 'reply')}, "
-            f"{'no known cost' if each.cost is None else format_cost(each.cost)}, "
-            f"{format_count(each.tokens, 'token')}, {first} to {last}"
-        )
-    return 0
 
 
 @journal.command(name="forget")

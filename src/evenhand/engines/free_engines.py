@@ -12,7 +12,6 @@ import json
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
 from pydantic import ConfigDict, PrivateAttr
-from rapidfuzz import fuzz
 from scipy.special import expit, logit, ndtr, softmax
 
 from evenhand.criteria import Criterion
@@ -165,7 +163,7 @@ class BaselineEngine(FreeEngine):
 
         with references     q = min(1, (0.6 · words + 0.4 · characters) / 0.6) · (0.7 + 0.3 · completeness) · faults
         without             q = (0.3 · words + 0.7 · completeness) · faults
-        faults              (1 − repetition) · (½ + ½ · script) · ½ if copied · ⅕ if refused; 0 if there is no word
+        faults              (1 − repetition) · ⅕ if refused; 0 if there is no word
 
     Two people who give the same answer share some three fifths of their words, so that much counts as full similarity.
     Without a reference overlap with the context says little, and whether there is an answer at all says most.
@@ -218,8 +216,7 @@ def quality(statistics: TextStatistics) -> float:
         base = min(1.0, similarity / 0.6) * (0.7 + 0.3 * statistics.completeness)
     else:
         base = 0.3 * statistics.words + 0.7 * statistics.completeness
-    faults = (0.5 if statistics.copied else 1) * (0.2 if statistics.refused else 1)
-    return base * faults * (1 - statistics.repetition) * (0.5 + 0.5 * statistics.script)
+    return base * (0.2 if statistics.refused else 1) * (1 - statistics.repetition)
 
 
 def choose_option(question: Question, *, first_shown: int = 0) -> int:
@@ -307,8 +304,6 @@ class TextStatistics:
         characters: The same for character trigrams, which see inflected and compound forms.
         completeness: Length in words relative to the nearest reference, or to 40 words on a log scale, at most 1.
         repetition: The share of the word trigrams that repeat an earlier one.
-        script: The share of the letters in a script that the references (or the context) use.
-        copied: The response is a copy of the context.
         refused: The response declines to answer, and the nearest reference does not.
         empty: The response has no word.
         with_reference: Whether there were references to compare with.
@@ -318,8 +313,6 @@ class TextStatistics:
     characters: float
     completeness: float
     repetition: float
-    script: float
-    copied: bool
     refused: bool
     empty: bool
     with_reference: bool
@@ -359,9 +352,6 @@ def _compare(response: str, other: str, context: Sequence[str], *, to_reference:
         characters=characters,
         completeness=min(1.0, (len(ours) if to_reference else math.log1p(len(ours))) / full),
         repetition=repetition(ours),
-        script=_script_share(response, other),
-        copied=not to_reference
-        and any(fuzz.ratio(response.strip(), text.strip(), score_cutoff=95) for text in context),
         refused=is_refusal(response) and not (to_reference and is_refusal(other)),
         empty=not ours,
         with_reference=to_reference,
@@ -438,22 +428,6 @@ def _bag(tokens: list[str], question: frozenset[str], *, grams: bool) -> dict[st
         for piece in [padded[start : start + 3] for start in range(len(padded) - 2)] if grams else [token]:
             bag[piece] = bag.get(piece, 0.0) + weight
     return bag
-
-
-def _script_share(response: str, witness: str) -> float:
-    """Return the share of the response's letters in scripts that hold at least a tenth of the witness's letters."""
-    expected, found = (Counter(map(_script, filter(str.isalpha, text))) for text in (witness, response))
-    if not expected or not found:
-        return 1.0
-    usual = {script for script, count in expected.items() if count >= 0.1 * expected.total()}
-    return sum(count for script, count in found.items() if script in usual) / found.total()
-
-
-@lru_cache(maxsize=4096)
-def _script(character: str) -> str:
-    """Return the script named first in the character's Unicode name; Japanese scripts count as Chinese."""
-    name = unicodedata.name(character, "UNKNOWN").partition(" ")[0]
-    return "CJK" if name in {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"} else name
 
 
 Probabilities = npt.NDArray[np.float64]

@@ -35,7 +35,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from pydantic import ValidationError
 
@@ -611,39 +611,3 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
         while part := list(islice(left, ROWS_A_TRANSACTION)):
             journal.exchange(part)
         return journal.count() - before, faults
-
-
-class EngineStats(NamedTuple):
-    """The replies of one engine in a journal.
-
-    Attributes:
-        identity: The engine's.
-        replies: The number of replies.
-        cost: US dollars that they cost, as far as that was reported.
-        tokens: Of prompts and replies, as far as they were reported.
-        first: When the oldest came, in seconds since the epoch.
-        last: And the newest.
-    """
-
-    identity: dict[str, Any]
-    replies: int
-    cost: float | None
-    tokens: int
-    first: float
-    last: float
-
-
-_STATS: Final = """
-    SELECT identity, count(*), sum(json_extract(completion, '$.cost')),
-        coalesce(sum(json_extract(completion, '$.prompt_tokens')), 0)
-            + coalesce(sum(json_extract(completion, '$.completion_tokens')), 0),
-        min(recorded_at), max(recorded_at)
-    FROM reply JOIN engine ON engine.id = reply.engine
-    WHERE json_valid(completion) GROUP BY engine.id ORDER BY 2 DESC"""
-
-
-def stats(path: Path) -> list[EngineStats]:
-    """Summarize the contents of a journal by engine, the most replies first."""
-    with _opened(path) as connection:
-        check_format(path, connection)
-        return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]

@@ -3,7 +3,7 @@
 The gate in front of a server counts calls in flight, requests per minute and tokens per minute; a 429 lowers the number
 of calls in flight. A server is away when several calls in a row find no connection, lose it, or get no reply in time,
 with no answer between them. Then one call at a time tries it, after ever longer pauses, and the run ends when it has
-been away for longer than the patience, or when four tries more had no reply in time.
+been away for longer than the patience.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from evenhand.visible import visible
 PATIENCE: Final = 300.0
 FIRST_PATIENCE: Final = 1.0
 """Seconds for a server that has never answered: at the start a mistyped address is likelier than a server away."""
-UNREACHED_IN_A_ROW: Final = 3
 UNANSWERED_IN_A_ROW: Final = 8
-"""More than for connections that are not even made: a request can be what breaks its connection, or takes long."""
-TIMED_OUT_PROBES: Final = 4
+"""A single request can be what breaks its connection, or takes long."""
 LONGEST_PAUSE: Final = 5.0
 
 _logger = logging.getLogger(__name__)
@@ -82,8 +80,8 @@ class Gate:
         limit: The number of calls that may be in flight now.
         in_flight: The number of calls in flight.
         answers: Answers so far, refusals included.
-        replies: Replies so far.
-        long_waits: Answers since the last reply that want no request for a long time.
+        given_up: Calls since the last reply that were given up because of a 429.
+        replied: There was a reply.
         away: The server is away.
         ended: The error of which every caller gets a copy instead of a place.
     """
@@ -98,8 +96,8 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limit = float(max_in_flight)
-        self.in_flight = self.answers = self.replies = self.long_waits = 0
-        self.away = False
+        self.in_flight = self.answers = self.given_up = 0
+        self.away = self.replied = False
         self.ended: EngineError | WithheldError | None = None
         self._name, self._most, self._patience, self._clock = name, max_in_flight, patience, clock
         self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock())
@@ -111,7 +109,6 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._reached = False
         self._probe: float | None = None  # when the call left that finds out whether the server is back
-        self._probes = 0
         self._answered()
 
     async def enter(self, tokens: float = 0.0, *, again: bool = False) -> float:
@@ -123,7 +120,7 @@ class Gate:
         if self.ended is not None:
             raise not_sent(self.ended)
         place: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-        if again and not (self.away or self._timed_out):  # else another call finds out whether the server answers it
+        if again and not self._in_a_row:  # else another call finds out whether the server answers it
             self._waiting.appendleft((place, tokens))
         else:
             self._waiting.append((place, tokens))
@@ -150,20 +147,16 @@ class Gate:
         self._admit()
 
     def answered(self, *, replied: bool = False) -> None:
-        """Note an answer of the server, which raises the limit."""
+        """Note an answer of the server; a reply raises the limit."""
         self._reached = True
         self.answers += 1
-        if self.away and self._probes > 2:
-            tell(f"{self._name!r}: the server is back after {self._time_away()}, and the queue goes on")
         self._answered()
         if replied:
-            self.replies, self.long_waits = self.replies + 1, 0
+            self.replied, self.given_up = True, 0
             self.limit = min(float(self._most), self.limit + 1 / self.limit)
 
     def _answered(self) -> None:
-        self.away = False
-        self._in_a_row = self._timed_out = self._timed_out_probes = self._probes = 0
-        self._since, self._pause = 0.0, 0.25
+        self.away, self._in_a_row, self._since, self._pause = False, 0, 0.0, 0.25
 
     def slow_down(self, entered_at: float) -> None:
         """Lower the limit: the server answered 429 to a call that was let in at this time."""
@@ -180,47 +173,33 @@ class Gate:
             first: The call has not timed out before since the last answer.
         """
         now, lost = self._clock(), isinstance(error, ConnectionLostError)
-        reached = not isinstance(error, ConnectionLostError) or error.reached
-        self._reached |= reached
-        if self.away:
-            if self._probe != entered_at:
-                return  # sent before others showed that the server is away
-            self._timed_out_probes += not lost
-        else:
-            if not self._in_a_row:
-                self._since = now
-            self._in_a_row += 1
-            self._timed_out += first and not lost
-            most = UNANSWERED_IN_A_ROW if reached else UNREACHED_IN_A_ROW
-            self.away = (self._in_a_row if lost else self._timed_out) >= most
+        self._reached |= not isinstance(error, ConnectionLostError) or error.reached
+        if self.away and self._probe != entered_at:
+            return  # sent before others showed that the server is away
+        patience = (PATIENCE if self._reached else FIRST_PATIENCE) if self._patience is None else self._patience
+        if not self.away:
+            self._since = self._since if self._in_a_row else now
+            self._in_a_row += first or lost
+            self.away = self._in_a_row >= UNANSWERED_IN_A_ROW
             if not self.away:
                 return
-        self._probes += 1
-        patience = (PATIENCE if self._reached else FIRST_PATIENCE) if self._patience is None else self._patience
-        left = self._since + patience - now
-        if left <= 0 or (self._patience is None and self._timed_out_probes >= TIMED_OUT_PROBES):
-            reason = (
-                f"the server cannot be reached: {error}. Check the address and that the server runs; an engine with "
-                "patience=600 waits ten minutes for one that is still starting"
-            )
-            if self._timed_out_probes:
-                reason = (
-                    f"the server accepts requests and has answered none for {self._time_away()}; the last time, "
-                    f"{error}. If it is only slow, give the engine a longer timeout, or a smaller max_in_flight"
+            if patience > FIRST_PATIENCE:
+                tell(
+                    f"{self._name!r}: the server is away ({error}). The queue waits and tries one call at a time, for "
+                    f"up to {patience:g} seconds (patience); calls that wait lose no attempt"
                 )
-            elif self._reached:
-                reason = f"the server has been away for {self._time_away()} (patience={patience:g}); {error}"
-            self.end(UnreachableError(reason))
-        elif self._probes == 3 and patience > FIRST_PATIENCE:
-            tell(
-                f"{self._name!r}: the server is away ({error}). The queue waits and tries one call at a time, for up "
-                f"to {patience:g} seconds (patience); calls that wait lose no attempt"
+        left = self._since + patience - now
+        if left <= 0:
+            time_away = format_count(max(1, round(now - self._since)), "second")
+            self.end(
+                UnreachableError(
+                    f"the server has been away for {time_away} (patience={patience:g}): {error}. Check its address and "
+                    "that it runs; patience=600 waits ten minutes for one that is still starting. If it is only slow, "
+                    "give the engine a longer timeout, or a smaller max_in_flight"
+                )
             )
         self.pause(min(self._pause, max(0.0, left)))
         self._pause = min(LONGEST_PAUSE, 2 * self._pause)
-
-    def _time_away(self) -> str:
-        return format_count(max(1, round(self._clock() - self._since)), "second")
 
     def end(self, error: EngineError | WithheldError) -> None:
         """Close the gate; every caller that waits gets a copy of this error."""

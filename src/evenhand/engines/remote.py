@@ -6,17 +6,14 @@ What a server refuses (structured output, log-probabilities, a parameter) it is 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import random
-import re
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
-from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
@@ -42,9 +39,10 @@ from evenhand.votes import Completion, Message
 
 READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
+"""The number of 429 that count as one failed attempt."""
 LONGEST_WAIT: Final = 300.0
-LONG_WAITS_IN_A_ROW: Final = 8
-"""The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
+GIVEN_UP_IN_A_ROW: Final = 8
+"""The run ends after this many calls in a row that a 429 ended, as when a quota is used up."""
 ASSUMED_REPLY_TOKENS: Final = 256
 FEWER_LOGPROBS: Final = 5
 """The number of the likeliest tokens to ask for after a server has refused more; some give no more."""
@@ -108,9 +106,7 @@ class RemoteEngine(Engine):
         "A longer body is not read, and its vote is unscored (``too_long``); litellm has no such bound.",
         ge=1,
     )
-    max_retries: int = option(
-        5, "Attempts after the first for what may pass; a 429 counts only while no other call is answered.", ge=0
-    )
+    max_retries: int = option(5, "Attempts after the first for what may pass; four 429 count as one.", ge=0)
     backoff: float = option(0.5, "Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.", ge=0)
     patience: float | None = option(
         None, "Seconds that the queue waits for a server that is away; None is 300, or 1 if it was never reached.", ge=0
@@ -239,19 +235,15 @@ class _Trial:
     """One request in progress.
 
     Attributes:
-        replies_before: Replies to all requests when it was sent last.
         sent: What was sent last.
         attempts: Times that it was sent.
-        unreached: Of these, those without a connection, which cost no attempt.
-        retries: Attempts that count: not those that a 429 refused while other requests were answered.
+        retries: Attempts that count: not those without a connection, and of those that a 429 refused a quarter.
         timed_out_after: Answers to all requests when it timed out last.
     """
 
-    replies_before: int
     sent: Mapping[str, Any] = field(default_factory=dict)
     attempts: int = 0
-    unreached: int = 0
-    retries: int = 0
+    retries: float = 0.0
     timed_out_after: int | None = None
 
 
@@ -279,7 +271,6 @@ class RemoteJudge:
         self.most_reply_tokens = settings.most_reply_tokens
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._sampling = settings.sampling()
-        self._marks = marks_for(str(settings.model), settings.endpoint)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         self._dropped: set[str] = set()
         self._most_logprobs = sys.maxsize
@@ -326,7 +317,7 @@ class RemoteJudge:
             raise not_running(self.judge_id)
         if self.takes_schema is None:
             self.takes_schema = session.connection.supports_schema
-        gate, trial = session.gate, _Trial(session.gate.replies)
+        gate, trial = session.gate, _Trial()
         while True:
             expected = used = 0.0
             if self.settings.tokens_per_minute is not None:  # until it ends: its prompt, and as the longest reply seen
@@ -361,7 +352,7 @@ class RemoteJudge:
 
     async def _attempt(self, session: _Session, trial: _Trial, request: Request) -> Completion:
         trial.attempts += 1
-        trial.sent = with_marks(self.payload(request), request, self._marks)  # without what was refused meanwhile
+        trial.sent = self.payload(request)  # without what was refused meanwhile
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(trial.sent))
@@ -386,13 +377,12 @@ class RemoteJudge:
         else:
             gate.answered()
         if isinstance(error, ConnectionLostError) and not error.reached:  # which costs no attempt
-            trial.unreached += 1
             return 0.0 if gate.away else random.uniform(0, self.settings.backoff)  # noqa: S311 - spreads retries
         if isinstance(error, TransientEngineError):
             delay = self._delay(error, gate, trial, entered_at)
             return 0.0 if gate.away else delay
         if isinstance(error, FatalEngineError):
-            if error.cause in REFUSALS and gate.replies:
+            if error.cause in REFUSALS and gate.replied:
                 raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
             gate.end(error)
         elif self.asks_for_less(str(error), trial.sent):
@@ -407,8 +397,6 @@ class RemoteJudge:
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and self.settings.structured_output == "auto" and speaks_of("schema", message):
             self.takes_schema = False
-        elif self._marks is not None and speaks_of("cache marks", message):
-            self._marks = None
         else:
             name = refused_parameter(message, [each for each in DROPPABLE if each in sent])
             if name is not None and name not in self._dropped:  # requests sent before may be refused later
@@ -422,35 +410,29 @@ class RemoteJudge:
 
         Raises:
             TransientEngineError: After too many attempts, or where the server wants none for a long time.
-            UnreachableError: After several answers in a row that want no request for a long time.
+            UnreachableError: After several calls in a row that were given up because of a 429.
         """
-        settings = self.settings
-        limited, after = isinstance(error, RateLimitedError), getattr(error, "retry_after", None)
-        stalled = gate.replies == trial.replies_before and gate.in_flight <= 1
-        trial.retries += stalled or not limited
-        trial.replies_before = gate.replies
+        settings, limited = self.settings, isinstance(error, RateLimitedError)
+        after = getattr(error, "retry_after", None)
+        trial.retries += 1 / RATE_LIMIT_PATIENCE if limited else 1
         if limited:
             gate.slow_down(entered_at)
-        too_long = after is not None and after > LONGEST_WAIT
-        gate.long_waits += too_long
-        if too_long and gate.long_waits >= LONG_WAITS_IN_A_ROW:
-            message = (
-                f"the server wants no request for another {after:g} seconds (Retry-After), and has answered so "
-                f"{gate.long_waits} times in a row; the last time, {error}"
-            )
-            gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
-            raise ended from error
-        many = trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
-        if too_long or many or trial.retries > settings.max_retries:
+        if trial.retries > settings.max_retries or (after or 0.0) > LONGEST_WAIT:
             times = "once" if error.attempts == 1 else f"{error.attempts} times"
+            wait = "" if after is None else f" (it wants no request for another {after:g} seconds)"
+            message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}{wait}"
+            gate.given_up += limited
+            if gate.given_up >= GIVEN_UP_IN_A_ROW:
+                gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
+                raise ended from error
             failure = copy(error)
-            failure.args = (f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}",)
+            failure.args = (message,)
             raise failure from error
-        backoff = min(30.0, settings.backoff * 2 ** max(0, trial.retries - 1))
-        wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
+        backoff = min(30.0, settings.backoff * 2 ** max(0.0, trial.retries - 1))
+        delay = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
         if not limited:
-            return wait
-        gate.pause(wait if after is None else after)
+            return delay
+        gate.pause(delay if after is None else after)
         return 0.0
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -498,45 +480,3 @@ def not_running(judge_id: str) -> InvalidInputError:
         f"the judge {judge_id!r} is not running on this event loop: call complete() inside "
         "'async with judge.running():'"
     )
-
-
-# Marks that show a provider which part of a prompt other requests share, so that it is computed and paid for once. Most
-# servers find that out by themselves, and unknown ones may refuse what they do not know: they are sent no marks.
-
-CacheMarks = Literal["key", "blocks"]
-"""``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""
-
-SHORTEST_CACHED: Final = 4000
-"""Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
-_OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
-_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
-
-
-def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
-    """Return the marks that a server is known to take; None if that is not known.
-
-    >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
-    'key'
-    >>> marks_for("anthropic/claude-sonnet-4-5", {"provider": "litellm", "endpoint": None})
-    'blocks'
-    >>> marks_for("gpt-oss-120b", {"endpoint": "http://localhost:8000/v1"})
-    """
-    address = endpoint.get("endpoint")
-    if address is None and endpoint.get("provider") == "litellm":
-        return "blocks" if _ANTHROPIC_MODEL.match(model) else "key" if _OPENAI_MODEL.match(model) else None
-    return "key" if urlsplit(str(address)).hostname == "api.openai.com" else None
-
-
-def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
-    """Return the payload of a request with what the provider takes; as it is where nothing would be kept."""
-    first, end = request.messages[0]["content"], request.shared if request.shared >= SHORTEST_CACHED else 0
-    if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
-        return payload
-    if marks == "key":
-        key = hashlib.blake2b(first[: end or None].encode("utf-8", "replace"), digest_size=16)
-        return {**payload, "prompt_cache_key": key.hexdigest()}
-    continued = len(request.messages) > 1 or request.stage == "assessment"
-    parts = ((first[: request.shared], end > 0), (first[request.shared :], continued))
-    mark = {"cache_control": {"type": "ephemeral"}}
-    content = [{"type": "text", "text": text, **(mark if marked else {})} for text, marked in parts if text]
-    return {**payload, "messages": ({**request.messages[0], "content": content}, *request.messages[1:])}

@@ -271,7 +271,6 @@ REFUSED_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "schema": ("response_format", "json_schema", "schema", "structured output", "guided"),
     "logprobs": ("logprob", "log_prob", "log prob", "log-prob"),
     "fewer logprobs": ("top_logprobs", "greater than", "max", "at most", "less than", "<="),
-    "cache marks": ("prompt_cache_key", "cache_control"),
 }
 """Words of an error's message when the server refuses a feature of a request."""
 _UNSUPPORTED: Final = re.compile(

@@ -28,7 +28,6 @@ from evenhand.prompts import (
     describes_options,
     fill_prompt,
     is_prompt_name,
-    length_shared,
     nonce_for,
     prompt_sources,
     render_own_prompt,
@@ -171,7 +170,6 @@ class _Conversation:
     found: dict[int, _Read] = field(default_factory=dict)
     reasks: dict[int, int] = field(default_factory=dict)
     usage: Usage = NOTHING_USED
-    shared: int = 0
     assessment: str | None = None
     reasoning: str | None = None
     summary: str | None = None
@@ -205,24 +203,21 @@ class _Conversation:
         """Ask for a summary of the assessment. The vote stands without one."""
         nonce = nonce_for(self.flow.seed, str(self.assessment))
         text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
-        self.messages, self.shared = [], length_shared(text, nonce)
+        self.messages = []
         try:
             self.summary = (await self._say("summary", text, self.items)).text
         except (EngineError, WithheldError) as error:
             self.error = self.error or f"summary: {self.reason_of(error)[1]}"
 
     def _text(self, stage: Stage) -> str:
-        """Return the message of a stage of the flow; of the first one, note how much of it other rows may share."""
+        """Return the message of a stage of the flow."""
         prompt = self.flow.first_prompt(self.question)
         if stage == "selection":
             return fill_prompt(stage, {**self.values, "described": describes_options(prompt)})
         if is_prompt_name(prompt):
-            text = fill_prompt(prompt, self.values, self.behind)
-        else:
-            subject: Subject = "sheet" if self.question.sheet else SUBJECTS[self.question.mode]
-            text = render_own_prompt(prompt, subject, stage, self.values)
-        self.shared = length_shared(text, str(self.values["nonce"]))
-        return text
+            return fill_prompt(prompt, self.values, self.behind)
+        subject: Subject = "sheet" if self.question.sheet else SUBJECTS[self.question.mode]
+        return render_own_prompt(prompt, subject, stage, self.values)
 
     async def _say(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         """Send the conversation with one more message, and count what the reply consumed."""
@@ -252,7 +247,6 @@ class _Conversation:
             presentation=shown if alone else None,
             items=() if alone else items,
             reasoning=self.flow.reasoning,
-            shared=self.shared,
         )
         try:
             reply = await self.caller.complete(request)

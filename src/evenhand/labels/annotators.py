@@ -65,7 +65,7 @@ class StandIn:
 
 @dataclass(frozen=True, repr=False)
 class StandInTest(PrintedTables):
-    """The result of :func:`evenhand.read_votes.alternative_annotator_test`.
+    """The result of :func:`stand_in_test`.
 
     Attributes:
         judges: One per judge.
@@ -152,7 +152,20 @@ def check_epsilon(epsilon: object) -> float:
 def stand_in_test(
     results: Results, epsilon: float | Literal["expert", "skilled", "crowd"], alpha: float = 0.05
 ) -> StandInTest:
-    """Test every judge of an agreement against its people; labels are near by their numbers if options have an order.
+    """Run the alternative annotator test: may a judge replace annotators?
+
+    One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
+    the others, instance by instance. Two labels are near by their numbers where options have values or an order; else
+    they are the same or not. The judge passes if it outdoes half of the annotators, ε given
+    (:func:`~evenhand.statistics.agreement.alternative_annotator` has the formulas; Calderon, Reichart and
+    Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
+
+    Args:
+        results: An agreement, whose ``votes`` are the judges, each tested, and whose ``gold_fields`` are the people.
+        epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
+            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
+            ``skilled``, ``crowd``.
+        alpha: The false discovery rate over the annotators.
 
     Raises:
         InvalidInputError: An epsilon that is not stated, or an alpha that is not a share.

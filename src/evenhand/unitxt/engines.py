@@ -18,14 +18,13 @@ import logging
 import re
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from json import JSONDecodeError
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Dict, Final, Self
 from uuid import uuid4
 
@@ -417,9 +416,8 @@ class UnitxtBridge:
             tried: Whether each request that was decided so far was answered.
         """
         try:
-            future: Future[list[Completion | EngineError]] = Future()
-            _calls_of(self.engine).put((future, partial(self._infer, requests)))
-            found = await asyncio.wrap_future(future)
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(_thread_of(self.engine), self._infer, requests)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
             failure = read_failure(error, self.engine)
         else:
@@ -442,11 +440,23 @@ class UnitxtBridge:
         return [Completion(text=None, finish_reason=failure.cause) if answered else failure] * len(requests)
 
     def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
-        """Call the engine once; this runs in the engine's thread."""
+        """Call the engine once; this runs in the engine's thread.
+
+        An engine that gives up at the first failure leaves other requests waiting on its event loop. Its next call
+        would send them, and no one would read the replies: these tasks are cancelled.
+        """
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
+        loop = asyncio.get_event_loop()
+        before = asyncio.all_tasks(loop)
         try:
             outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
+        except BaseException:
+            left = asyncio.all_tasks(loop) - before
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            raise
         finally:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):
@@ -466,48 +476,15 @@ class UnitxtBridge:
         return replies
 
 
-END_SECONDS: Final = 5.0
-
-_Call = tuple[Future[Any], Callable[[], Any]]
-
-
-def _serve(calls: SimpleQueue[_Call | None]) -> None:
-    """Make the calls of an engine, one after the other, until None comes.
-
-    An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
-    next call would send them, and no one would read the replies: so the tasks that a failed call leaves are cancelled.
-    """
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    while (given := calls.get()) is not None:
-        future, call = given
-        before = asyncio.all_tasks(loop)
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(call())
-            except BaseException as error:  # noqa: BLE001 - the caller gets it
-                left = asyncio.all_tasks(loop) - before
-                for task in left:
-                    task.cancel()
-                if left:
-                    loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
-                future.set_exception(error)
-        del given, future, call  # an engine to which nothing else refers ends with its last call
-    loop.close()
-
-
-_threads: weakref.WeakKeyDictionary[object, SimpleQueue[_Call | None]] = weakref.WeakKeyDictionary()
+_threads: weakref.WeakKeyDictionary[object, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def _calls_of(engine: object) -> SimpleQueue[_Call | None]:
-    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
-
-    The thread is a daemon, unlike those of ``concurrent.futures``: a process that is interrupted twice ends in a call.
-    """
+def _thread_of(engine: object) -> ThreadPoolExecutor:
+    """Return the thread in which all calls of this engine are made, in every run; it ends with the engine."""
     with _lock:
-        if (calls := _threads.get(engine)) is None:
-            calls = _threads[engine] = SimpleQueue()
-            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
-            weakref.finalize(engine, calls.put, None)
-        return calls
+        if engine not in _threads:
+            loop = asyncio.new_event_loop()
+            _threads[engine] = ThreadPoolExecutor(1, "evenhand-engine", asyncio.set_event_loop, (loop,))
+            weakref.finalize(engine, loop.close)
+        return _threads[engine]
