@@ -25,7 +25,7 @@ from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import OpenPanel, opened_journal
 from evenhand.judging.run import as_asked, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
-from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
+from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult, rubric_as_judged, subject_of_rubric
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.winrates import TIE, WinratesMode
 from evenhand.options import (
@@ -37,7 +37,7 @@ from evenhand.options import (
     unknown_option,
 )
 from evenhand.question import Question
-from evenhand.row_runs import as_judged, assessment_options, example_pools, read_comparison
+from evenhand.row_runs import assessment_options, example_pools, read_comparison
 from evenhand.unitxt.loading import load
 from evenhand.votes import Verdict, Vote, is_missing
 
@@ -232,10 +232,8 @@ class Judge:
         about = Subject(0, texts, context, references, row_id=name, judged=judged, guidelines=guidelines)
         if not isinstance(judged, Rubric):
             return about
-        penalty = getattr(self._options, "length_penalty", None)
-        facts = {} if penalty is None else {"length_penalty": penalty.of(texts["response"])}
-        parts = {criterion.name: replace(about, judged=criterion) for criterion in judged.criteria}
-        return replace(about, facts=facts, parts=parts)
+        seen = (replace(about, judged=criterion) for criterion in judged.criteria)
+        return subject_of_rubric(judged, seen, getattr(self._options, "length_penalty", None))
 
     def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
         """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
@@ -322,7 +320,7 @@ def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], C
     asked = assessment_options(AssessmentOptions(**options), (), rubric=isinstance(judged, Rubric))
     mode: RubricMode | DirectMode
     if isinstance(judged, Rubric):
-        judged = as_judged(judged, asked)
+        judged = rubric_as_judged(judged, asked)
         mode = RubricMode(asked, example_pools(judged.criteria, asked), together=asked.calls == "per_item")
         mode.check_rules(judged.criteria)
         return mode, judged

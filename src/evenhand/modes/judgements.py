@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
+from typing import Any, ClassVar, Self, TypeVar, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
+from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -332,36 +333,39 @@ class RubricMode(Mode[RubricResult]):
         return scores_table(title, ("system",), {(system,): each for system, each in measures.items()}, level=level)
 
 
-def rubric_as_judged(
-    rubric: Rubric,
-    *,
-    auto_na_option: bool = True,
-    na_strategy: str | None = None,
-    na_partial: float | None = None,
-) -> Rubric:
-    """Return the rubric as a run judges it.
+def rubric_as_judged(rubric: Rubric, options: AssessmentOptions) -> Rubric:
+    """Return the rubric as a run judges it, with the NA options and the NA strategy of the run.
 
-    Args:
-        rubric: The rubric as it was written.
-        auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
-            whose options have no values included: whether a criterion applies does not depend on values.
-        na_strategy: Instead of the rubric's own.
-        na_partial: Instead of the rubric's own.
+    Whether a criterion applies does not depend on values: one whose options have no values is offered NA too.
 
     Raises:
         UnknownRuleError: If there is no such strategy.
         InvalidCriterionError: If ``na_partial`` is out of its range.
     """
-    if na_strategy is not None and na_strategy not in get_args(NaStrategy):
-        raise UnknownRuleError(f"na_strategy is {na_strategy!r}. {did_you_mean(na_strategy, get_args(NaStrategy))}")
-    if na_partial is not None and (isinstance(na_partial, bool) or not isinstance(na_partial, int | float)):
-        raise InvalidInputError(f"na_partial is {na_partial!r}; it is a number in [0, 1]")
+    strategy, partial, accepted = options.na_strategy, options.na_partial, get_args(NaStrategy)
+    if strategy is not None and strategy not in accepted:
+        raise UnknownRuleError(f"na_strategy is {strategy!r}. {did_you_mean(strategy, accepted)}")
     judged: dict[str, Any] = {
-        "criteria": tuple(with_na_option(each) if auto_na_option else each for each in rubric.criteria),
-        "na_strategy": rubric.na_strategy if na_strategy is None else cast(NaStrategy, na_strategy),
-        "na_partial": rubric.na_partial if na_partial is None else na_partial,
+        "criteria": tuple(with_na_option(each) if options.auto_na_option else each for each in rubric.criteria),
+        "na_strategy": rubric.na_strategy if strategy is None else strategy,
+        "na_partial": rubric.na_partial if partial is None else partial,
     }
     return Rubric(**{**dict(rubric), **judged})
+
+
+def subject_of_rubric(rubric: Rubric, seen: Iterable[Subject], penalty: LengthPenalty | None) -> Subject:
+    """Return a response as each criterion of a rubric sees it.
+
+    Args:
+        rubric: The rubric as it is judged.
+        seen: The subject of each criterion.
+        penalty: The penalty for the length of the response.
+    """
+    subjects = list(seen)
+    parts = {about.judged.name: about for about in subjects if about.responses}
+    first = next(iter([*parts.values(), *subjects]))
+    facts = {} if penalty is None or not parts else {"length_penalty": penalty.of(first.responses[0])}
+    return replace(first, judged=rubric, facts=facts, parts=parts)
 
 
 def rubric_result(
@@ -967,7 +971,7 @@ class JudgementAnalysis(VerdictAnalysis):
                 raise InvalidInputError(
                     "na_strategy and na_partial are for the table of a rubric; this one is of criteria"
                 )
-            rubric = rubric_as_judged(rubric, auto_na_option=False, na_strategy=na_strategy, na_partial=na_partial)
+            rubric = rubric_as_judged(rubric, AssessmentOptions(na_strategy=na_strategy, na_partial=na_partial))
         changed = self.changed_rules(rules)
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
