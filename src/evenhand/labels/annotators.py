@@ -147,8 +147,8 @@ def stand_in_test(results: Results, epsilon: float, alpha: float = 0.05) -> Stan
     given: object = epsilon
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < 1:
         raise InvalidInputError(
-            f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1: its authors "
-            "recommend 0.2 for expert annotators, 0.15 for skilled ones, 0.1 for crowd workers"
+            f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1; "
+            "recommended are 0.2 for expert annotators, 0.15 for skilled ones, 0.1 for crowd workers"
         )
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
