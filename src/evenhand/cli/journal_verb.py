@@ -105,9 +105,7 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         name: The name of the batch.
     """
     place = _place(path)
-    if not place.is_file():
-        raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
-    with tools.Journal(place) as opened:
+    with tools.existing_journal(place) as opened:
         batches = {each.name: each for each in opened.batches()}
         if name not in batches:
             raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")

@@ -33,7 +33,7 @@ from anyio.from_thread import start_blocking_portal
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE
 from evenhand.engines import free_engines, hosted
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
-from evenhand.engines.calls import Calls, classifications_of
+from evenhand.engines.calls import Calls, questions_of
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact, short_enough
@@ -370,9 +370,10 @@ class UnitxtBridge:
         Raises:
             EngineError: If the engine failed on this request.
         """
-        policies = classifications_of(request) if self.marked is None else (self.marked,)
+        policies = [each for question in questions_of(request) for each in question.classifications]
+        policy = self.marked or next(iter(policies), None)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Waiting(request, policies[0] if policies else None, reply))
+        self._queue.put_nowait(_Waiting(request, policy, reply))
         return await reply
 
     def stop_sending(self) -> None:
