@@ -112,19 +112,16 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
     """Return the error for a message of SQLite, with the next step."""
     reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
+        step = (
+            f"'sqlite3 {shlex.quote(str(path))} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a "
+            f"new journal; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
+        )
     else:
         step = (
             f"check that the folder {str(path.parent)!r} can be written, that the disk has room and no other program "
             f"holds the file for {BUSY_SECONDS:g} seconds, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
         )
     return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
-
-
-def recovery(path: Path) -> str:
-    """Describe how to save the replies of a damaged journal, as far as SQLite can read them."""
-    file = shlex.quote(str(path))
-    return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
 
 
 def _make_private(path: Path) -> None:
@@ -487,7 +484,6 @@ def open_journal(setting: str | os.PathLike[str] | None) -> Journal | None:
 
 
 ROWS_A_TRANSACTION: Final = 500
-MOST_FAULTS: Final = 20
 
 
 def existing_journal(path: Path) -> Journal:
@@ -502,28 +498,6 @@ def existing_journal(path: Path) -> Journal:
             f"there is no journal {str(path)!r}; name one with --journal, or set EVENHAND_CACHE_DIR"
         )
     return Journal(path)
-
-
-def check(path: Path) -> list[str]:
-    """Return what is wrong with a journal, a sentence per fault, at most 20; nothing if it is sound.
-
-    SQLite checks its pages, trees and index; the rows are checked by their checksums, and read.
-    """
-    faults: list[str] = []
-    try:
-        with existing_journal(path) as journal, journal.reading() as connection:
-            found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
-            faults += [f"SQLite: {fault}" for (fault,) in found if fault != "ok"]
-            columns = "CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), checksum"
-            for key, *cells in connection.execute(f"SELECT {columns} FROM reply"):  # noqa: S608 - ours
-                name = bytes(key).decode("utf-8", "replace")
-                if reply_of(name, *cells) is None:
-                    faults.append(
-                        f"the reply {name!r} cannot be read, or does not fit its checksum: it counts as missing"
-                    )
-    except JournalError as error:
-        faults.append(str(error))
-    return faults[:MOST_FAULTS]
 
 
 def prune(path: Path, older_than: float) -> tuple[int, int]:
