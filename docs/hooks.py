@@ -218,12 +218,16 @@ def options():
         "Keyword arguments of the functions, fields of the metrics, options of the shell (`--max-cost`) and keys of run "
         "files are the same, and are declared once. The fields of engines follow.",
     ]
-    kinds = [each for module in (declared, base, remote, batches, hosted, free_engines) for each in vars(module).values()]
+    kinds = [
+        each for module in (declared, base, remote, batches, hosted, free_engines) for each in vars(module).values()
+    ]
     for model in dict.fromkeys(each for each in kinds if isinstance(each, type) and Options in each.__mro__[1:]):
         own = {
             field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})
         }
-        bases = [f"[{each.__name__}](#{each.__name__.lower()})" for each in model.__bases__ if Options in each.__mro__[1:]]
+        bases = [
+            f"[{each.__name__}](#{each.__name__.lower()})" for each in model.__bases__ if Options in each.__mro__[1:]
+        ]
         if own or bases:
             summary = (model.__doc__ or "").strip().splitlines()[0]
             lines += ["", f"## {model.__name__}", "", _prose(summary), "", f"With {', '.join(bases)}." if bases else ""]

@@ -26,7 +26,7 @@ def test_the_published_kappas_and_alphas_of_every_twelfth_labeller_recompute():
     with shared_path("data/llmjudge_trecdl23_published.csv").open() as file:
         published = list(csv.DictReader(file))
     # some labellers answer 5 or 10 on the scale of 0 to 3, which the publication counts as categories of their own
-    with pytest.warns(OutOfScaleWarning, match="2 of 4,423 .*instance 2448: the judge 'RMITIR-llama70B' voted '5'"):
+    with pytest.warns(OutOfScaleWarning, match="2 of 4,423 .*row 2448: the judge 'RMITIR-llama70B' voted '5'"):
         table = agreement(rows, "RMITIR-llama70B", grades("0", "1", "2", "3"), gold_fields="human", resamples=1)
     assert table.pair("human", "RMITIR-llama70B").num_compared == 4423 - 2
     eleven, two = grades(*map(str, range(11))), grades("low", "high", scale="binary")

@@ -79,7 +79,6 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         (f"{RELIABILITY} --criteria x --out report.txt", "Accepted: '.json', '.md', '.html'"),
         (f"{RELIABILITY} --criteria x --aggregation mean", "every judge is reported by itself"),
         (f"{RELIABILITY} --criteria x --require 'x > 1'", "which takes no --require"),
-        (f"judge rows.jsonl --mode ../x:y --response-fields answer {ENGINE}", "--mode is '../x:y', which cannot be"),
         (f"{JUDGE} --gold x", "Unknown option: --gold"),
         (f"{JUDGE} --label-fields level", "it should be a valid dictionary"),
         (f"{JUDGE} --split test", "without splits"),

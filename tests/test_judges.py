@@ -289,12 +289,12 @@ def test_a_fork_has_a_loop_of_its_own():
 @pytest.mark.parametrize(
     ("criteria", "given", "message"),
     [
-        (LEVELS, {}, "response is None, which is no response"),
+        (LEVELS, {}, "'level' judges one response: give response="),
         (LEVELS, {"responses": {"a": "x", "b": "y"}}, "'level' judges one response: give response="),
         (LEVELS, {"response": "x", "context": "a question"}, "context is 'a question'; give a mapping from names"),
         (BETTER, {"response": "x"}, r"'better' compares two: give responses="),
-        (BETTER, {"responses": {"a": "x", "b": None}}, "b is None, which is no response"),
-        (BETTER, {"responses": dict.fromkeys("abc", "x")}, "compared by evenhand.winrates"),
+        (BETTER, {"responses": {"a": "x", "b": None}}, r"'b': None}} was given, and 'better' compares two"),
+        (BETTER, {"responses": dict.fromkeys("abc", "x")}, "evenhand.winrates compares more"),
         ("criteria.evenhand.direct.relevance", {"response": "x"}, "is judged with 'question', which is not given"),
         ("criteria.evenhand.direct.correctness", {"response": "x", "context": {"question": "q"}}, "give reference="),
     ],

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_t
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     FiniteFloat,
@@ -80,6 +81,30 @@ class FrozenModel(BaseModel):
         return copied
 
 
+def context_mapping(fields: object) -> dict[str, str] | None:
+    """Return context fields in any of unitxt's forms as name shown -> field read; None if none are given.
+
+    Raises:
+        InvalidCriterionError: If they are in none of the forms.
+
+    >>> context_mapping(["question", "context"])
+    {'question': 'question', 'context': 'context'}
+    """
+    if fields is None:
+        return None
+    listed = ([fields] if fields else []) if isinstance(fields, str) else fields
+    pairs = listed.items() if isinstance(listed, Mapping) else [(fields, None)]
+    if isinstance(listed, (list, tuple)):
+        pairs = [(name, name) for name in listed]
+    if not all(isinstance(name, str) and name for pair in pairs for name in pair):
+        raise InvalidCriterionError(
+            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field, all "
+            "of them texts that are not empty"
+        )
+    return dict(pairs)
+
+
+ContextFields = Annotated[dict[str, str], BeforeValidator(lambda given: context_mapping(given) or {})]
 Text = Annotated[str, Field(pattern=r"\S")]
 """A text that is not empty."""
 Kind = TypeVar("Kind", bound="FrozenValue")
@@ -191,7 +216,7 @@ class Criterion(FrozenModel):
     scale: Scale = "ordinal"
     weight: FiniteFloat = 1.0
     prediction_field: str | None = None
-    context_fields: dict[str, str] = Field(default_factory=dict)
+    context_fields: ContextFields = Field(default_factory=dict)
     section: str = ""
     tags: tuple[str, ...] = ()
 
@@ -433,7 +458,7 @@ class Checklist(FrozenModel):
     items: tuple[ChecklistItem, ...] = Field(min_length=1)
     description: str = ""
     prediction_field: str | None = None
-    context_fields: dict[str, str] = Field(default_factory=dict)
+    context_fields: ContextFields = Field(default_factory=dict)
 
     @field_validator("items")
     @classmethod

@@ -25,7 +25,7 @@ from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import OpenPanel, opened_journal
 from evenhand.judging.run import as_asked, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
-from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult
+from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult, rubric_as_judged, subject_of_rubric
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.winrates import TIE, WinratesMode
 from evenhand.options import (
@@ -37,7 +37,7 @@ from evenhand.options import (
     unknown_option,
 )
 from evenhand.question import Question
-from evenhand.row_runs import as_judged, assessment_options, example_pools, read_comparison
+from evenhand.row_runs import assessment_options, example_pools, read_comparison
 from evenhand.unitxt.loading import load
 from evenhand.votes import Verdict, Vote, is_missing
 
@@ -213,22 +213,15 @@ class Judge:
         for name in given:
             if name not in SubjectFields.__annotations__:
                 raise unknown_option(name, SubjectFields.__annotations__)
-        texts: Any = {"response": given.get("response")}
-        if self._mode.compares_two:
-            texts = given.get("responses")
-            if "response" in given or not isinstance(texts, Mapping) or len(texts) != 2:
-                raise InvalidInputError(
-                    f"{self.name!r} compares two: give responses={{'a': …, 'b': …}}, two by their names. More than two "
-                    "are compared by evenhand.winrates"
-                )
-        elif "responses" in given:
+        two = self._mode.compares_two
+        texts: Any = given.get("responses") if two else {"response": given.get("response")}
+        wrong = ("response" if two else "responses") in given
+        if wrong or not isinstance(texts, Mapping) or len(texts) != 1 + two or any(map(is_missing, texts.values())):
+            how = "compares two: give responses={'a': …, 'b': …}; evenhand.winrates compares more"
             raise InvalidInputError(
-                f"{self.name!r} judges one response: give response=…; two are compared by a pairwise criterion, such "
-                "as 'criteria.evenhand.pairwise.overall_quality'"
+                f"{briefly(dict(given))} was given, and {self.name!r} "
+                f"{how if two else 'judges one response: give response=…; a pairwise criterion compares two'}"
             )
-        for name, text in texts.items():
-            if is_missing(text):
-                raise InvalidInputError(f"{name} is {text!r}, which is no response: there is nothing to judge")
         return {str(name): text_of(text, str(name)) for name, text in texts.items()}
 
     def _subject_of(self, texts: Mapping[str, str], given: SubjectFields) -> Subject:
@@ -239,10 +232,8 @@ class Judge:
         about = Subject(0, texts, context, references, row_id=name, judged=judged, guidelines=guidelines)
         if not isinstance(judged, Rubric):
             return about
-        penalty = getattr(self._options, "length_penalty", None)
-        facts = {} if penalty is None else {"length_penalty": penalty.of(texts["response"])}
-        parts = {criterion.name: replace(about, judged=criterion) for criterion in judged.criteria}
-        return replace(about, facts=facts, parts=parts)
+        seen = (replace(about, judged=criterion) for criterion in judged.criteria)
+        return subject_of_rubric(judged, seen, getattr(self._options, "length_penalty", None))
 
     def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
         """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
@@ -329,7 +320,7 @@ def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], C
     asked = assessment_options(AssessmentOptions(**options), (), rubric=isinstance(judged, Rubric))
     mode: RubricMode | DirectMode
     if isinstance(judged, Rubric):
-        judged = as_judged(judged, asked)
+        judged = rubric_as_judged(judged, asked)
         mode = RubricMode(asked, example_pools(judged.criteria, asked), together=asked.calls == "per_item")
         mode.check_rules(judged.criteria)
         return mode, judged

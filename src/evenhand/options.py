@@ -533,7 +533,7 @@ class GradeScoresArguments(RunArguments):
 class RunModeArguments(RunArguments):
     """The arguments of :func:`evenhand.run_mode`."""
 
-    mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
+    mode: Any = option(None, "The kind of a mode, or in Python a class of your own.")
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
     response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")

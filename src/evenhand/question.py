@@ -145,21 +145,17 @@ class Question:
             places = len(self.responses)
             labels = tuple(f"Option {place + 1}" for place in range(places))
             fit = self.criterion.labels[:places] == labels and all(each.na for each in options[places:])
-            accepted = f"{list(labels)!r} (evenhand.question.choice_criterion), and NA options after them"
         else:
             sides = [round(option.value - TIE, 9) for option in options if option.value not in {None, TIE}]
             unique = {*sides}
             fit = self.criterion.has_values and 0 < len(sides) == len(unique) == len(unique | {-side for side in sides})
-            accepted = (
-                "options in pairs of the values v and 1 - v, such as 1 and 0, ties of the value 0.5, and NA options "
-                "(evenhand.question.comparison_criterion)"
-            )
         if not fit:
-            offered = [option.label if option.value is None else (option.label, option.value) for option in options]
             raise InvalidInputError(
                 f"question {self.id!r} shows its {len(self.responses)} responses in several orders, and the options "
-                f"{offered!r} do not name single responses, so that a choice could not be read back; accepted: "
-                f"{accepted}. A ranking is not a choice of one option: ask about pairs, or about the best"
+                f"{list(self.criterion.labels)!r} do not name single responses. Accepted: 'Option 1', 'Option 2', … "
+                "(evenhand.question.choice_criterion), or of two responses options in pairs of the values v and 1 - v "
+                "and ties of 0.5 (comparison_criterion). A ranking is not a choice of one option: ask about pairs, or "
+                "about the best"
             )
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from evenhand.aggregation.scores import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
@@ -21,7 +21,6 @@ from evenhand.data.fields import (
     LabelReader,
     OutOfScale,
     as_text,
-    cast_votes,
     categories_of,
     cell_error,
     cells_of,
@@ -44,7 +43,6 @@ from evenhand.data.plain import briefly, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
-from evenhand.labels.annotators import StandInTest, stand_in_test
 from evenhand.modes.checklist import ChecklistAnalysis, ChecklistMode
 from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrates import TIE, WinrateAnalysis, check_reduction, is_graded
@@ -57,7 +55,6 @@ from evenhand.options import (
     RunOptions,
     VoteFields,
     WinratesArguments,
-    takes,
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import comparison_criterion, swapped_index
@@ -198,14 +195,14 @@ class RecordedVotes:
         for number, row in enumerate(rows):
             if not samples[number].isdecimal():
                 raise cell_error(number, str(found.column("sample_field")), samples[number], "give 0, 1, …")
-            for column in held:
-                if (cell := column.cells[number]) is NOT_ASKED:
+            for name, column in held.items():
+                if (cell := column[number]) is NOT_ASKED:
                     continue
-                name = column.name if judge is None else name_in(row, number, judge, "judge_field")
-                about = (number, places[names[number]], name, int(samples[number]))
+                who = name if judge is None else name_in(row, number, judge, "judge_field")
+                about = (number, places[names[number]], who, int(samples[number]))
                 cells = cell if draws and isinstance(cell, list | tuple) else [cell]
                 votes += [RecordedVote(*about, one) for one in cells]
-        judges = [column.name for column in held] if judge is None else [vote.judge for vote in votes]
+        judges = held if judge is None else [vote.judge for vote in votes]
         return replace(
             found,
             columns=listed,
@@ -769,20 +766,24 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
     """Measure the agreement of raters: see :func:`evenhand.functions.agreement`."""
     rows, given = read_rows(data, options.split), {"votes": options.votes, "gold_fields": options.gold_fields or ()}
-    named = {setting: check_names(names, setting, int(setting == "votes")) for setting, names in given.items()}
-    held = {setting: columns_of(rows, names, setting) if names else () for setting, names in named.items()}
-    columns = [column for own in held.values() for column in own]
-    check_names([column.name for column in columns], "votes and gold_fields", 2)
+    held = [
+        RecordedVotes.of(rows, names, {}, usual=False, what=setting) if names or setting == "votes" else None
+        for setting, names in given.items()
+    ]
+    reads = [read for read in held if read is not None]
+    check_names([name for read in reads for name in read.judges], "votes and gold_fields", 2)
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
-    criterion = categories_of(columns) if options.criteria is None else load_criterion(options.criteria)
-    reader = LabelReader(criterion, as_index=options.as_index)
-    clusters = read_clusters(rows, options.cluster_field, apart={name for own in named.values() for name in own})
-    judges, people = (
-        cast_votes(own, len(rows), reader, kind) for own, kind in zip(held.values(), ("judge", "human"), strict=True)
-    )
+    if options.criteria is None:
+        criterion = categories_of(vote.cell for read in reads for vote in read.votes)
+    else:
+        criterion = load_criterion(options.criteria)
+    reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))
+    questions = [RecordedQuestion((row,), criterion, order) for row in range(len(rows))]
+    cast = [read.cast(questions, read.read(lambda _: reader)) for read in reads]
+    clusters = read_clusters(rows, options.cluster_field, apart={name for read in reads for name in read.columns})
     cells = [
-        Cell({"instance": row, "cluster": cluster}, (*judges[row], *people[row]))
+        Cell({"instance": row, "cluster": cluster}, tuple(vote for own in cast for vote in own.get((row,), ())))
         for row, cluster in enumerate(clusters)
     ]
     parameters = {
@@ -791,7 +792,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         **row_groups(rows, options.group_fields),
         "as_index": options.as_index,
         **row_ids(rows, options.id_field),
-        **{setting: [column.name for column in own] for setting, own in held.items()},
+        **{setting: list(read.judges) if read else [] for setting, read in zip(given, held, strict=True)},
         "criteria_given": options.criteria is not None,
         **options.values_of(RecordedOptions),
     }
@@ -837,46 +838,3 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
     more = {"replies": list(read.columns), "pattern": options.pattern, "rule": rule}
     return verdicts_of_votes(read, criterion, cells, options, **more)
-
-
-@takes(AgreementArguments)
-def alternative_annotator_test(
-    data: object,
-    votes: Any,
-    gold_fields: Any,
-    criteria: object = None,
-    *,
-    epsilon: float | Literal["expert", "skilled", "crowd"],
-    alpha: float = 0.05,
-    **options: Any,
-) -> StandInTest:
-    """Run the alternative annotator test: may a judge replace annotators?
-
-    One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
-    the others, instance by instance. The judge passes if it outdoes half of the annotators, ε given
-    (:func:`~evenhand.statistics.agreement.alternative_annotator` has the formulas; Calderon, Reichart and
-    Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
-
-    Args:
-        data: A data set with columns of judges and people (see :func:`~evenhand.data.rows.read_rows`).
-        votes: The columns with the judges' votes, one per judge, each tested.
-        gold_fields: The columns with what people said, one per annotator.
-        criteria: The criterion of the options chosen; without it the options are the labels that occur. Two labels are
-            near by their numbers where options have values or an order; else they are the same or not.
-        epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
-            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
-            ``skilled``, ``crowd``.
-        alpha: The false discovery rate over the annotators.
-        **options: As :func:`evenhand.agreement` takes them. With ``cluster_field`` the tests are over clusters.
-
-    Raises:
-        InvalidInputError: No epsilon, no such columns, labels that cannot be read, or too few annotators to compare.
-
-    >>> said = {"ann": [1, 1, 0, 0] * 10, "bob": [1, 1, 0, 1] * 10, "cyd": [1, 0, 0, 0] * 10, "gpt": [1, 1, 0, 0] * 10}
-    >>> rows = [dict(zip(said, row)) for row in zip(*said.values())]
-    >>> found = alternative_annotator_test(rows, "gpt", ["ann", "bob", "cyd"], epsilon="skilled")
-    >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
-    (True, 1.0, 1.0)
-    """
-    asked = AgreementArguments(votes=votes, gold_fields=gold_fields, criteria=criteria, **options)
-    return stand_in_test(measure_agreement(data, asked), epsilon, alpha)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import names_of
@@ -17,7 +14,7 @@ from evenhand.data.plain import as_json, as_plain
 from evenhand.data.rows import read_rows
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_layout, read_bytes, write_as_it_ends
+from evenhand.files import write_as_it_ends
 from evenhand.judge_reliability.reliability import (
     CriterionReliability,
     JudgesAgreement,
@@ -49,7 +46,6 @@ from evenhand.version import __version__
 from evenhand.votes import Vote
 
 KIND = "reliability"
-LAYOUT: Final = 5
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -120,10 +116,9 @@ class ReliabilityReport(PrintedTables):
         return None if spent is None else Spending(**spent)
 
     def to_json(self) -> str:
-        """Return parameters, all numbers and the words; :meth:`load` reads them. An infinite limit is null."""
+        """Return parameters, all numbers and the words. An infinite limit is null."""
         document = {
             "evenhand": KIND,
-            "layout": LAYOUT,
             **as_plain(self, reasons=True),
             "findings": [
                 {"criterion": each.criterion, "judge": each.judge_id, **as_plain(found)}
@@ -134,7 +129,7 @@ class ReliabilityReport(PrintedTables):
         return as_json(document, indent=1)
 
     def save(self, path: str | Path) -> None:
-        """Write ``.json`` (which :meth:`load` reads), ``.md`` or ``.html``.
+        """Write ``.json``, ``.md`` or ``.html``.
 
         Raises:
             InvalidInputError: If the name ends otherwise.
@@ -142,27 +137,6 @@ class ReliabilityReport(PrintedTables):
         """
         made = (self.to_json, self.to_markdown, lambda: report_page(self, title="How reliable is the judge?"))
         write_as_it_ends(path, dict(zip(REPORT_SUFFIXES, made, strict=True)))
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read the ``.json`` that :meth:`save` wrote.
-
-        Raises:
-            InvalidInputError: If the file cannot be read, or is something else.
-        """
-        try:
-            document = json.loads(read_bytes(Path(path)))
-            if document["evenhand"] != KIND:
-                raise KeyError(KIND)
-            check_layout(path, "a report on the reliability of judges", document.get("layout"), LAYOUT)
-            return TypeAdapter(cls).validate_python(document)
-        except OSError as error:
-            raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-        except (ValueError, ValidationError, LookupError, TypeError) as error:
-            raise InvalidInputError(
-                f"{str(path)!r} is not a saved report on the reliability of judges; ReliabilityReport.save writes one "
-                "to a name that ends in '.json'"
-            ) from error
 
 
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")

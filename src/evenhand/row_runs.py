@@ -11,8 +11,8 @@ from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
-from evenhand.aggregation.scores import Answer, LengthPenalty
-from evenhand.criteria import Checklist, Criterion, Rubric, names_of, with_na_option
+from evenhand.aggregation.scores import Answer
+from evenhand.criteria import Checklist, Criterion, Rubric, context_mapping, names_of, with_na_option
 from evenhand.data.fields import (
     LabelReader,
     cell_error,
@@ -25,7 +25,6 @@ from evenhand.data.fields import (
     row_groups,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.data.responses import Layout, Prompt, read_responses, responses_in
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
@@ -40,11 +39,9 @@ from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.choices import (
     CHOICE_PROMPTS,
     GradeMode,
-    choice_prompt,
-    warn_of_equal_candidates,
     with_unrelated,
 )
-from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged
+from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged, subject_of_rubric
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
 from evenhand.modes.winrates import WinratesMode, check_reduction
 from evenhand.options import (
@@ -243,14 +240,14 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
     judged, rubric = what_is_judged(options.criteria) if own is None else ((), None)
     options = assessment_options(options, options.engine, rubric=own is not None or rubric is not None)
     if rubric is not None:
-        rubric = as_judged(rubric, options)
+        rubric = rubric_as_judged(rubric, options)
         judged = rubric.criteria
     elif options.auto_na_option:
         judged = tuple(with_na_option(criterion) for criterion in judged)
     check_label_columns(options.gold_fields, [criterion.name for criterion in judged], "gold_fields")
     rubrics = [] if rubric is None else [rubric] * len(rows)
     if own is not None:
-        rubrics = load_of_rows(rows, own, "rubric_field", "rubric", lambda each: as_judged(each, options))
+        rubrics = load_of_rows(rows, own, "rubric_field", "rubric", lambda each: rubric_as_judged(each, options))
         judged = tuple(criterion for each in rubrics for criterion in each.criteria)
     gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
     responses = ResponseRows.of(rows, options, apart=[*gold_fields.values(), *([own] if own else [])])
@@ -267,10 +264,10 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
     if rubrics:
         mode = RubricMode(options, pools, together=options.calls == "per_item", own_rubrics=own is not None)
         penalty = options.length_penalty
-        subjects = [
-            _subject_of_rubric(responses, row, system, rubrics[row], penalty, gold=labels[system][row])
-            for row, system in product(places, systems)  # a budget leaves whole responses
-        ]
+        subjects = []
+        for row, system in product(places, systems):  # a budget leaves whole responses
+            seen = (responses.subject(row, system, each, gold=labels[system][row]) for each in rubrics[row].criteria)
+            subjects.append(subject_of_rubric(rubrics[row], seen, penalty))
         parameters |= {"calls": options.calls, "length_penalty": None if penalty is None else penalty.model_dump()}
     else:
         mode = DirectMode(options, pools)
@@ -318,34 +315,6 @@ def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]
     criteria = tuple(load_criterion(reference) for reference in references)
     names_of(criteria)
     return criteria, None
-
-
-def _subject_of_rubric(
-    data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: LengthPenalty | None, **known: Any
-) -> Subject:
-    """Return a response as each criterion of a rubric sees it."""
-    parts = {criterion.name: data.subject(row, system, criterion) for criterion in rubric.criteria}
-    text = data.prompts[row].responses[system]
-    return Subject(
-        row,
-        {system: text},
-        row_id=data.ids[row],
-        judged=rubric,
-        cluster=data.clusters[row],
-        facts={} if penalty is None or text is None else {"length_penalty": penalty.of(text)},
-        parts={name: part for name, part in parts.items() if part.responses},
-        **known,
-    )
-
-
-def as_judged(rubric: Rubric, options: AssessmentOptions) -> Rubric:
-    """Return a rubric as these options have it judged."""
-    return rubric_as_judged(
-        rubric,
-        auto_na_option=bool(options.auto_na_option),
-        na_strategy=options.na_strategy,
-        na_partial=options.na_partial,
-    )
 
 
 def _gold_labels(
@@ -576,15 +545,13 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
             "one reply: leave them out"
         )
     names = _choice_prompts(options.prompts)
-    prompts = [choice_prompt(name, options.flow) for name in names]
-    modes = [GradeMode(options.model_copy(update={"prompt": prompt})) for prompt in prompts]
+    modes = [GradeMode(options.model_copy(update={"prompt": name})) for name in names]
     criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields
     columns = named if isinstance(named, str) else check_names(named or (), "response_fields", 2)
     given = [Prompt(None, row, _candidates_of(row, place, columns)) for place, row in enumerate(rows)]
     responses = ResponseRows.of(rows, options, prompts=given, apart=map(str, as_list(columns)))
     subjects = tuple(responses.subject(place, own.responses, criterion) for place, own in enumerate(given))
-    warn_of_equal_candidates(subjects)
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     parameters = {
         "prompts": list(names),
@@ -612,7 +579,7 @@ def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapp
 
 def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
     if prompts == "all":
-        return tuple(CHOICE_PROMPTS)
+        return CHOICE_PROMPTS
     names = check_names(prompts, "prompts")
     for name in names:
         if name not in CHOICE_PROMPTS:

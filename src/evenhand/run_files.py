@@ -97,7 +97,7 @@ class Job(Checks):
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
     out: str | Path | None = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
-    limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
+    limit: int | None = option(None, "Judge only the first rows.", ge=1)
     report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     max_unscored: float | None = option(
         None,
@@ -162,7 +162,6 @@ class Job(Checks):
 class AskingJob(Job):
     """The options of every job that asks judges."""
 
-    leave_out: Words = option((), "What of the votes --out does not hold: prompts, reasoning, logprobs.")
     ray: str | None = option(
         None, "With ``stream_to``: the address of a Ray cluster whose workers judge; ``here`` is that of this machine."
     )
@@ -183,7 +182,7 @@ class JudgeJob(JudgeArguments, AskingJob):
 
     function, needs = "judge", (("engine",), ("criteria", "rubric_field"))
     job: Literal["judge"] = "judge"
-    mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
+    mode: Any = option(None, "Judge in another way: the kind of a mode, of evenhand or of a package.")
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
 
     @classmethod

@@ -247,9 +247,6 @@ def means_if_unscored(limits: Sequence[tuple[float, float] | None] | FloatArray)
     return dict(zip(("score_if_unscored_0", "score_if_unscored_1"), ends, strict=True))
 
 
-MOST_PAIRS = 15
-"""The most pairs of one score that are printed: all of six systems."""
-
 Scored = FloatArray
 """Shape (n_rows, 3): what a system got on each row, and the least and the greatest that it could have got had all votes
 been scored; NaN if there is none, or the question does not apply."""
@@ -308,9 +305,7 @@ def differences_tables(
     if not differences:
         return ()
     scores = {each.score for each in differences}
-    most, several = MOST_PAIRS * len(scores), len(scores) > 1
-    by_p_value = sorted(differences, key=lambda each: 1.0 if each.p_value is None else each.p_value)
-    shown = differences if len(differences) <= most else by_p_value[:most]
+    several = len(scores) > 1
     columns = [
         Column(f"difference [{format_level(level)}]", lambda each: format_interval(each.difference, signed=True)),
         Column("p", lambda each: format_p_value(each.p_value)),
@@ -321,14 +316,12 @@ def differences_tables(
         columns.append(
             Column("if all were scored", lambda each: format_range(each.if_unscored_low, each.if_unscored_high))
         )
-    rows = [((f"{each.first} – {each.second}", *([each.score] if several else [])), each) for each in shown]
+    rows = [((f"{each.first} – {each.second}", *([each.score] if several else [])), each) for each in differences]
     what = "the scores" if several else differences[0].score
     tests, family = name_of_tests(each.test for each in differences), format_count(len(differences), "comparison")
     title = f"Paired differences of {what} on the same rows ({tests}, p corrected by Holm over {family})"
     notes = []
     if any(each.n_set_aside for each in differences):
         notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")
-    if more := len(differences) - len(shown):
-        notes.append(f"Shown are the pairs of the least p; differences of the table has {format_count(more)} more.")
     labels = ("systems", "score") if several else ("systems",)
     return (measures_table(title, labels, rows, columns, notes, kind=kind),)

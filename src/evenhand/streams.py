@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 
 from evenhand.data.fields import name_in, text_of
 from evenhand.data.plain import as_json
-from evenhand.data.rows import IdentifiedRows, Row, RowBatch
+from evenhand.data.rows import IdentifiedRows, Row
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.names import judges_of
@@ -187,7 +187,9 @@ class Block:
         return None if missing or len(contents) < len(self.rows.contents) else len(reasons)
 
 
-def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit: int | None = None) -> Iterator[Block]:
+def read_blocks(
+    named: Iterable[tuple[str, Row]], job: FunctionCall, rows: int, limit: int | None = None
+) -> Iterator[Block]:
     """Read rows in blocks of this many, or fewer where they are long.
 
     Raises:
@@ -196,7 +198,7 @@ def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit
     held: list[_NamedRow] = []
     number = first = size = 0
     id_field = job.options.id_field
-    for each in islice(_named_rows(batches, id_field), limit):
+    for each in islice(_identified_rows(named, id_field), limit):
         if held and (len(held) == rows or size + len(each.text) > MOST_CHARACTERS):
             yield Block.of(number, first, held, id_field)
             number, first, held, size = number + 1, first + len(held), [], 0
@@ -206,23 +208,21 @@ def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit
         yield Block.of(number, first, held, id_field)
 
 
-def _named_rows(batches: Iterable[RowBatch], id_field: str | None) -> Iterator[_NamedRow]:
+def _identified_rows(named: Iterable[tuple[str, Row]], id_field: str | None) -> Iterator[_NamedRow]:
     known: set[str] = set()
-    for batch in batches:
-        for place, row in enumerate(batch):
-            name = batch.name(place)
-            try:
-                row_id = "" if id_field is None else name_in(row, place, id_field, "id_field")
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{name}: {error}") from error
-            if id_field is not None and row_id in known:
-                raise InvalidInputError(
-                    f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it "
-                    "too: every row needs an id of its own"
-                )
-            known.add(row_id)
-            cells = {str(column): row[column] for column in sorted(row, key=str)}
-            yield _NamedRow(name, row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), row)
+    for number, (name, row) in enumerate(named):
+        try:
+            row_id = "" if id_field is None else name_in(row, number, id_field, "id_field")
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{name}: {error}") from error
+        if id_field is not None and row_id in known:
+            raise InvalidInputError(
+                f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it "
+                "too: every row needs an id of its own"
+            )
+        known.add(row_id)
+        cells = {str(column): row[column] for column in sorted(row, key=str)}
+        yield _NamedRow(name, row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), row)
 
 
 def _text_or_type(value: object) -> str:
@@ -239,7 +239,7 @@ class Stream:
 
     Attributes:
         job: The call of a function.
-        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
+        named: The rows, as :func:`~evenhand.data.rows.named_rows` reads them.
         judges: The judges.
         folder: The folder of the parts.
         first: The first rows.
@@ -248,7 +248,7 @@ class Stream:
     """
 
     job: FunctionCall
-    batches: Iterable[RowBatch]
+    named: Iterable[tuple[str, Row]]
     judges: Sequence[JudgeEngine]
     folder: Path
     first: IdentifiedRows
@@ -256,7 +256,7 @@ class Stream:
     limit: int | None = None
 
     @classmethod
-    def of(cls, job: FunctionCall, batches: Iterable[RowBatch], limit: int | None = None) -> Stream:
+    def of(cls, job: FunctionCall, named: Iterable[tuple[str, Row]], limit: int | None = None) -> Stream:
         """Read the first rows, and check all that can be checked before the first call.
 
         Raises:
@@ -264,8 +264,8 @@ class Stream:
         """
         job.check()
         folder = expanded(str(job.options.stream_to)).absolute()
-        numbers, judges, batches = part_numbers(folder), job.judges(), iter(batches)
-        read = list(islice(batches, 1))
+        numbers, judges, named = part_numbers(folder), job.judges(), iter(named)
+        read = list(islice(named, _FIRST_ROWS))
         first = next(read_blocks(read, job, _FIRST_ROWS)).rows
         votes: int = job.run(first, judges, dry_run=True, journal=None).votes
         if numbers:
@@ -279,7 +279,7 @@ class Stream:
                     f"stream_to is {str(folder)!r}, which holds the parts of another run: {difference}. Give a folder "
                     "that is new or empty, or the options of that run"
                 )
-        return cls(job, chain(read, batches), judges, folder, first, votes, limit)
+        return cls(job, chain(read, named), judges, folder, first, votes, limit)
 
     @property
     def part_rows(self) -> int:
@@ -295,7 +295,7 @@ class Stream:
             InvalidInputError: Rows that cannot be read, or a part that holds other rows.
         """
         last = -1
-        for block in read_blocks(self.batches, self.job, self.part_rows, self.limit):
+        for block in read_blocks(self.named, self.job, self.part_rows, self.limit):
             last = block.number
             yield block, block.votes_held(self.folder)
         if more := [number for number in part_numbers(self.folder) if number > last]:
@@ -356,7 +356,7 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
 
 def judge_stream(
     job: FunctionCall,
-    batches: Iterable[RowBatch],
+    named: Iterable[tuple[str, Row]],
     *,
     count: int | None = None,
     limit: int | None = None,
@@ -367,7 +367,7 @@ def judge_stream(
 
     Args:
         job: The function and its arguments, with the folder and the size of a part.
-        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
+        named: The rows, as :func:`~evenhand.data.rows.named_rows` reads them.
         count: The number of rows, if it is known.
         limit: Take this many rows at most.
         record: The run, as results keep it.
@@ -378,7 +378,7 @@ def judge_stream(
             read: what was judged before is in the folder then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    stream = Stream.of(job, batches, limit)
+    stream = Stream.of(job, named, limit)
     if job.options.dry_run:
         asked = [block.rows for block, held in stream.blocks() if held is None]
         return RunEstimate.total([job.run(rows, stream.judges, dry_run=True) for rows in asked])

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pandas
 import pyarrow
 import pyarrow.parquet
@@ -149,8 +148,8 @@ READERS = {
     "header_of": header_of,
     "read": read,
     "read_columns": lambda path: read_columns(path, ["judge_id"], {}),
-    "abouts": lambda path: list(OnDisk((path,), {}, (0,), (0,), (np.ones(1, dtype=bool),)).abouts()),
-    "schema": lambda path: OnDisk((path,), {}, (0,), (0,), (1,)).schema(),
+    "abouts": lambda path: list(OnDisk((path,), {}, (0,)).abouts()),
+    "schema": lambda path: OnDisk((path,), {}, (0,)).schema(),
     "votes_held": of_part,
     "a folder": lambda path: (path.rename(path.with_name("part-000000.parquet")), evenhand.open(path.parent)),
 }

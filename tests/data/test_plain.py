@@ -12,8 +12,7 @@ from evenhand.errors import ArtifactError
     ("written", "data"),
     [
         ("label: no", {"label": "no"}),
-        ("label: true", {"label": "true"}),
-        ("label: 5", {"label": "5"}),
+        ("label: 5", {"label": 5}),
         ("label: None", {"label": "None"}),
         ("na: yes", {"na": "yes"}),
         ("na: true", {"na": True}),

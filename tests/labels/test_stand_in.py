@@ -12,7 +12,8 @@ from scipy import stats
 
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
-from evenhand.read_votes import alternative_annotator_test
+from evenhand.functions import agreement
+from evenhand.labels.annotators import stand_in_test
 from tests.support.rows import write_rows
 from tests.support.shared import shared_path
 
@@ -35,7 +36,7 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
     rows = rows_of()
     for row, worse in zip(rows, rows_of(judge=0.2), strict=True):
         row["worse"] = worse["judge"]
-    found = alternative_annotator_test(rows, ["judge", "worse"], PEOPLE, epsilon="skilled")
+    found = stand_in_test(agreement(rows, ["judge", "worse"], gold_fields=PEOPLE), "skilled")
     assert found["judge"].passed is True
     assert found["worse"].passed is False
     table = found.text_tables()[0]
@@ -46,7 +47,7 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
 @pytest.mark.parametrize("epsilon", [None, 1.0, "experts", True])
 def test_epsilon_is_asked_for(epsilon: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"recommend 0\.2 for expert annotators .*0\.15 .*0\.1 for crowd"):
-        alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
+        stand_in_test(agreement(rows_of(), "judge", gold_fields=PEOPLE), epsilon)
 
 
 def test_the_shell(tmp_path, capsys):
@@ -60,7 +61,7 @@ def test_the_people_of_pandalm_would_not_be_replaced():
     """Three people on 999 pairs, and two judges: every number by another road."""
     with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    found = alternative_annotator_test(rows, ["gpt35", "pandalm7b"], "humans", epsilon="crowd", cluster_field=False)
+    found = stand_in_test(agreement(rows, ["gpt35", "pandalm7b"], gold_fields="humans", cluster_field=False), "crowd")
     people = np.array([row["humans"] for row in rows]).astype(str)
     for judge in ("gpt35", "pandalm7b"):
         said = np.array([[str(row[judge])] for row in rows])

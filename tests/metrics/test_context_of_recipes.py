@@ -7,9 +7,8 @@ import pytest
 import unitxt
 from unitxt.llm_as_judge import LLMJudgeDirect, LLMJudgePairwise
 
-from evenhand.criteria import Checklist, Rubric, yes_no_criterion
+from evenhand.criteria import Checklist, Rubric, context_mapping, yes_no_criterion
 from evenhand.data.fields import LeftOutContextWarning
-from evenhand.data.plain import context_mapping
 from evenhand.engines.free_engines import BaselineEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.judge_metrics import BestOfJudge, ChecklistJudge, DirectJudge, PairwiseJudge, RubricJudge

@@ -74,6 +74,14 @@ def test_the_result_of_one_instance_by_hand():
     assert (scores["score"], scores["score_name"]) == (0.25, "x_winrate")
 
 
+def test_only_the_pairs_of_the_design_meet():
+    given = {"x": "quality 3 of a", "y": "quality 3 of b", "z": "quality 6 of c"}
+    by_design = {design: run([given] * 3, design=design)[0] for design in ("baseline:x", "sample:1", "swiss:2")}
+    assert [by_design["baseline:x"][f"{name}_compared_to"] for name in given] == [["y", "z"], ["x"], ["x"]]
+    for design, contests in (("sample:1", 1), ("swiss:2", 2)):
+        assert sum(len(by_design[design][f"{name}_compared_to"]) for name in given) == 2 * contests
+
+
 def test_predictions_that_became_texts_on_the_way_are_read_back():
     plain = [{"x": f"quality {row} of x", "y": f"quality {5 * row % 7} of y"} for row in range(4)]
     expected = [scores["x_winrate"] for scores in run(plain)]

@@ -24,7 +24,7 @@ def votes_of(row, *, judge="j", sample=0, reason="refusal"):
 
 
 def graded(rows, **more):
-    return grade([votes_of(row) for row in rows], "j", **more)
+    return grade([votes_of(row) for row in rows], **more)
 
 
 class TestGrade:
@@ -75,10 +75,10 @@ def test_intervals_over_instances_hold_their_level_with_repeated_draws():
             votes += votes_of(row, sample=sample)
         return votes
 
-    truth = grade([instance() for _ in range(3000)], "j")
+    truth = grade([instance() for _ in range(3000)])
     held = {"grade_score": 0, "chance_corrected": 0}
     for _ in range(100):
-        found = grade([instance() for _ in range(40)], "j")
+        found = grade([instance() for _ in range(40)])
         for name in held:
             interval = getattr(found, name)
             held[name] += interval.low <= getattr(truth, name).estimate <= interval.high

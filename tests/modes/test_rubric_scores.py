@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.modes.judgements import rubric_as_judged, rubric_result, summarize_rubric
+from evenhand.options import AssessmentOptions
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 LEVELS = Criterion(
@@ -71,7 +72,7 @@ VERDICTS = st.tuples(
 
 @given(VERDICTS, st.sampled_from(["skip", "zero", "partial", "fail"]), st.floats(0, 0.5))
 def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy, penalty):
-    rubric = rubric_as_judged(RUBRIC, na_strategy=strategy)
+    rubric = rubric_as_judged(RUBRIC, AssessmentOptions(auto_na_option=True, na_strategy=strategy))
     result = rubric_result(verdicts, rubric, length_penalty=penalty)
     if result.na:
         return

@@ -37,7 +37,7 @@ def run_options(**options):
 
 def hold(rows, design="all", judge=None, **options):
     mode = WinratesMode(run_options(**options), parse_design(design))
-    return [held for contests in mode.judge(rows, [judge or content_judge()]) for held in contests]
+    return [held for asked in mode.ask(rows, [judge or content_judge()]) for held in mode.result(*asked)]
 
 
 THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}

@@ -49,16 +49,6 @@ def test_a_part_of_another_format_is_refused_where_it_is_opened_and_where_a_run_
     assert part.read_bytes() == before
 
 
-def test_a_report_on_judges_of_another_format_is_refused(tmp_path):
-    path = tmp_path / "report.json"
-    how = {"journal": None, "progress": False, "resamples": 20}
-    evenhand.reliability(ROWS, "Is it right?", evenhand.SimulatedEngine(), response_fields="a", **how).save(path)
-    assert evenhand.ReliabilityReport.load(path)
-    of_another_format(path)
-    with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 5)):
-        evenhand.ReliabilityReport.load(path)
-
-
 def test_the_draw_of_a_sheet_of_another_format_is_refused(tmp_path):
     evenhand.to_label(judged(), 2, data=ROWS).save(tmp_path / "sheet.csv")
     draw = of_another_format(tmp_path / "sheet.draw.json")

@@ -246,15 +246,7 @@ def report(
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "title": title}
     if other is not None:
-        how |= {"other": _opened(other), "names": (run, other)}
-    write_report(place, _opened(run), **how)
+        how |= {"other": opened(other), "names": (run, other)}
+    write_report(place, opened(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
     return 0
-
-
-def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
-    if Path(path).suffix.lower() != ".json":
-        return opened(path)
-    from evenhand.reliability_report import ReliabilityReport  # noqa: PLC0415 - seconds of import
-
-    return ReliabilityReport.load(path)

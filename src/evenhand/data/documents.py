@@ -70,18 +70,14 @@ from evenhand.criteria import (
     fold_label,
     yes_no_criterion,
 )
-from evenhand.data.plain import briefly, context_mapping, plain
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
+from evenhand.data.plain import briefly, plain
+from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.files import expanded
 
 FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 
 _NAME_LENGTH = 40
-_STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
-_LEFT_OUT: Final[tuple[tuple[str, object], ...]] = (("sections", []), ("name", ""))
-"""Fields of frozen values that say nothing, as those that are null."""
 _RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
-_OWN_SCALES: Final = ("binary", "ordinal", "nominal")
 _SHARED: Final = ("prediction_field", "context_fields")
 _OWN_FIELDS: Final = frozenset({"scale", "weight", "na_options", "section", "tags"})
 _UNITXT_FIELDS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
@@ -132,23 +128,12 @@ def _fields_of(
     for name, value in data.items():
         if name not in accepted:
             raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-        if value is None or (name, value) in _LEFT_OUT:
+        if value is None or (name in {"name", "sections"} and not value):
             continue
         if (field := _RENAMED.get(name, name)) in given:
             raise InvalidCriterionError(f"{where} has the field {field!r} under two names: give one of them")
-        if name in _STRIPPED and not (isinstance(value, str) and value.strip()):
-            raise _no_text(where, name, value)
-        given[field] = value.strip() if name in _STRIPPED else value
-    if "context_fields" in given:
-        given["context_fields"] = _contexts_of(given["context_fields"], where)
+        given[field] = value
     return given
-
-
-def _contexts_of(given: object, where: str) -> dict[str, str] | None:
-    try:
-        return context_mapping(given)
-    except InvalidInputError as error:
-        raise InvalidCriterionError(f"{where}: {error}") from error
 
 
 def _no_text(where: str, field: str, value: object) -> InvalidCriterionError:
@@ -178,7 +163,7 @@ def _validate(value: type[Value], fields: Mapping[str, Any], where: str) -> Valu
         fault = error.errors(include_url=False)[0]
     kind, at = fault["type"], ".".join(map(str, fault["loc"]))
     given = None if kind == "missing" else fault["input"]
-    if kind in {"string_type", "missing"}:
+    if kind in {"string_type", "string_pattern_mismatch", "missing"}:
         raise _no_text(where, at, given)
     accepted = re.findall(r"'([^']*)'", fault["ctx"]["expected"]) if kind == "literal_error" else []
     hint = f". {did_you_mean(given, accepted)}" if accepted else f": {fault['msg']}"
@@ -211,7 +196,7 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
     written = [(where, _criterion_fields(part, where)) for where, part in listed]
     found: list[Section] = []
     _add_sections(parts, written, found, "")
-    taken = {fields["name"] for _, fields in written if "name" in fields}
+    taken = {str(fields["name"]) for _, fields in written if "name" in fields}
     shared: dict[str, Any] = {each: given.pop(each) for each in _SHARED if each in given}
     made = []
     for where, fields in written:
@@ -252,20 +237,13 @@ def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] 
     text, scale = fields.get("description"), fields.get("scale")
     if not isinstance(text, str) or not text.strip():
         raise _no_text(where, "requirement", text)
-    fields = {"name": derive_name(text, taken), **fields, "description": text.strip()}
-    _check_scale(scale, where)
+    options = yes_no_criterion("", "").options
     if "options" in fields:
         options = _options_of(fields["options"], where)
-    elif scale in (None, "binary"):
-        options = yes_no_criterion("", "").options
-    else:
+    elif scale in ("ordinal", "nominal"):
         raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
-    return _validate(Criterion, {"scale": infer_scale(options), **fields, "options": options}, where)
-
-
-def _check_scale(scale: object, where: str) -> None:
-    if scale not in (None, *_OWN_SCALES):
-        raise InvalidCriterionError(f"{where} has the scale {scale!r}. {did_you_mean(scale, _OWN_SCALES)}")
+    made = {"name": derive_name(text, taken), "scale": infer_scale(options), **fields}
+    return _validate(Criterion, {**made, "description": text.strip(), "options": options}, where)
 
 
 def _options_of(data: object, where: str) -> tuple[Option, ...]:
@@ -288,25 +266,25 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
         raise ArtifactError(
             f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
         )
-    options, kind = data.get("options"), data.get("__type__")
-    if "__type__" not in data:
-        if {"requirement", "scale_type"} & data.keys():
-            return _criterion_of(_criterion_fields(plain(data, what), what), what)
-        if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
-            as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
-            if not any(as_unitxt):
-                fields = _criterion_fields(plain(data, what), what)
-                return _validate(Criterion, {**fields, "options": _options_of(options, what)}, what)
-        with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
-        kind = "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options
+    given = plain(data, what)
+    options, kind = given.get("options"), given.get("__type__")
+    if "__type__" not in given:
+        parts = options if isinstance(options, list) else [{"name": ""}]
+        as_unitxt = any(isinstance(each, dict) and "name" in each and "label" not in each for each in parts)
+        if {"requirement", "scale_type"} & given.keys() or not (
+            as_unitxt or {"option_map", "na_options"} & given.keys()
+        ):
+            return _criterion_of(_criterion_fields(given, what), what)
+        with_options = "criteria_with_options" if {"options", "option_map"} & given.keys() else "criteria"
+        kind = "evenhand_criterion" if _OWN_FIELDS & given.keys() else with_options
     if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
         accepted = sorted(ARTIFACT_FIELDS)
         raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {accepted!r}")
-    own = {name: value for name, value in plain(data, what).items() if not name.startswith("__") and value is not None}
-    given = _fields_of(own, what, ARTIFACT_FIELDS[kind])
+    own = {name: value for name, value in given.items() if not name.startswith("__") and value is not None}
+    checked = _fields_of(own, what, ARTIFACT_FIELDS[kind])
     for name in ("name", "description"):
-        if not isinstance(given.get(name), str):
-            raise _no_text(what, name, given.get(name))
+        if not isinstance(checked.get(name), str):
+            raise _no_text(what, name, checked.get(name))
     fields = {"__type__": kind, **own}
     if kind != "criteria":
         options = _unitxt_options(own, what)
@@ -324,8 +302,7 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
         InvalidCriterionError: If they contradict each other.
     """
     where, kind = f"the criterion {fields['name']!r}", fields["__type__"]
-    own = {name: value for name, value in fields.items() if name != "__type__"}
-    given = _fields_of(own, where, ARTIFACT_FIELDS[kind])
+    given = {name: value for name, value in fields.items() if value is not None}
     parts = _unitxt_options(given, where)
     values, absent = given.get("option_map", {}), given.get("na_options", [])
     folded = [fold_label(part["name"]) for part in parts]
@@ -339,7 +316,6 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
         own = {"label": part["name"], "description": part.get("description", "")}
         place = f"the option {part['name']!r} of {where}"
         options.append(_validate(Option, {**own, "value": values.get(name), "na": name in absent}, place))
-    _check_scale(given.get("scale"), where)
     scale = "ordinal" if kind == "evenhand_criterion" else infer_scale(options)
     described = {name: value for name, value in given.items() if name in Criterion.model_fields}
     return _validate(Criterion, {"scale": scale, **described, "options": options}, where)

@@ -30,9 +30,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from numbers import Integral
-from statistics import median_high
 from typing import Any, Final, Literal, cast
 
 from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, fold_label
@@ -54,21 +52,6 @@ CLASSIFICATION = "data_classification_policy"
 """The field of a row that holds its data classes, in unitxt and here."""
 CONTEXT = "context"
 """The field that unitxt's judges show by default."""
-
-
-def key_of(given: object, where: str) -> str:
-    """Return the text by which equal cells are recognised."""
-    try:
-        return repr(given)
-    except Exception as error:  # as for a text
-        raise _no_text(given, where, error) from error
-
-
-def _no_text(value: object, where: str, error: Exception) -> InvalidInputError:
-    return InvalidInputError(
-        f"{where} holds a value of the type {type(value).__name__}, which has no text ({type(error).__name__}: "
-        f"{error}); accepted: texts, numbers, truth values, dates, and lists and mappings of these"
-    )
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
@@ -133,7 +116,10 @@ def text_of(value: object, where: str = "a cell") -> str:
         as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
         text = _own_text(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
     except Exception as error:  # a user's type may raise any exception in __str__
-        raise _no_text(value, where, error) from error
+        raise InvalidInputError(
+            f"{where} holds a value of the type {type(value).__name__}, which has no text ({type(error).__name__}: "
+            f"{error}); accepted: texts, numbers, truth values, dates, and lists and mappings of these"
+        ) from error
     return without_lone_surrogates(text)
 
 
@@ -355,18 +341,11 @@ FEWEST_ROWS = 10
 """The least number of rows in which a column can be seen to group them."""
 
 FEWEST_VALUES = 5
-"""A column with fewer values is a category, unless its cells are long texts."""
-
-LONG_TEXT = 80
-"""The characters of the shortest text that is not a category."""
+"""A column with fewer values is a category."""
 
 _GROUPING = re.compile(
-    r"(^|[^a-z])((uu)?id|url|doc|document|conversation|dialog(ue)?|session|thread|user|participant|patient|author|"
-    r"article|passage|paragraph|story|prompt|template|question|cluster|parent)s?($|[^a-z])"
-)
-_CATEGORY = re.compile(
-    r"(^|[^a-z])(system|model|judge|rater|annotator|engine|label|class|category|criteri(on|a)|rubric|checklist|split|"
-    r"language|type|gold|rating|score|vote|answer|response|prediction|option)s?($|[^a-z])"
+    r"(.*[^a-z])?(url|doc|document|conversation|dialog|dialogue|session|thread|user|participant|patient|author|article|"
+    r"passage|paragraph|story|prompt|template|question|source|cluster|parent)s?([^a-z]*(id|name|title|text)s?)?"
 )
 
 
@@ -415,11 +394,9 @@ def clustered_level(level: float, clusters: Sequence[str | None], method: str = 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
     """Return the column that most plainly groups the rows; None if none does.
 
-    A column groups the rows if its cells are long texts (80 characters or more at the median) with at least three
-    different values, or texts or whole numbers with at least five different values under a name like that of an id or a
-    document (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half of
-    the rows share theirs with another row. Constant columns, categories, labels, and columns named like a system or a
-    rating do not count. Of several columns the one with the most values is returned.
+    A column groups the rows if it is named like a document or a person (``doc_id``, ``conversation``, ``user``), holds
+    texts or whole numbers with at least five different values, a value stands in two rows or more on average, and half
+    of the rows share theirs with another row. Of several columns the one with the most values is returned.
 
     Args:
         rows: The data; fewer than 10 rows are too few.
@@ -431,17 +408,13 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
     """
     found = {}
     for column in rows[0] if len(rows) >= FEWEST_ROWS else ():
-        cells = [row.get(column) for row in rows]
-        if column in apart or any(isinstance(cell, bool) or not isinstance(cell, str | Integral) for cell in cells):
-            continue
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column)).lower()
-        is_named = _GROUPING.search(words) and not _CATEGORY.search(words)
-        lengths = [len(cell) for cell in cells if isinstance(cell, str)]
-        is_long = len(lengths) == len(cells) and median_high(lengths) >= LONG_TEXT
-        counts = Counter(cells)
-        shared = sum(count for count in counts.values() if count > 1)
-        if (is_long or is_named) and (3 if is_long else FEWEST_VALUES) <= len(counts) <= len(cells) / 2 <= shared:
-            found[column] = len(counts)
+        cells = [row.get(column) for row in rows] if column not in apart and _GROUPING.fullmatch(words) else []
+        if cells and all(isinstance(cell, str | Integral) for cell in cells):
+            counts = Counter(cells)
+            shared = sum(count for count in counts.values() if count > 1)
+            if FEWEST_VALUES <= len(counts) <= len(cells) / 2 <= shared:
+                found[column] = len(counts)
     return max(found, key=lambda column: found[column], default=None)
 
 
@@ -787,17 +760,8 @@ def weights_by_judge(
     return dict(zip(judges, weights, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class VoteColumn:
-    """The votes of one judge or person.
-
-    Attributes:
-        name: The name of the judge or person.
-        cells: One per instance, as recorded; `NOT_ASKED` where the row has no entry for this judge or person.
-    """
-
-    name: str
-    cells: tuple[object, ...]
+VoteColumns = Mapping[str, Sequence[object]]
+"""Judge or person -> one cell per instance, as recorded; `NOT_ASKED` where a row has no entry for them."""
 
 
 def cells_of(rows: Sequence[Mapping[str, Any]], column: str, setting: str) -> list[Any]:
@@ -818,7 +782,7 @@ def cells_of(rows: Sequence[Mapping[str, Any]], column: str, setting: str) -> li
 
 def columns_of(
     rows: Sequence[Mapping[str, Any]], names: str | Sequence[str], what: str, *, within: bool = True
-) -> tuple[VoteColumn, ...]:
+) -> VoteColumns:
     """Return the columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
@@ -833,14 +797,14 @@ def columns_of(
     Raises:
         InvalidInputError: No such column, or one named twice.
     """
-    listed = check_names(names, what)
-    columns = [VoteColumn(name, tuple(map(plain_cell, cells_of(rows, name, what)))) for name in listed]
-    if within and len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
-        return columns_within(columns[0])
-    return tuple(columns)
+    columns = {name: [*map(plain_cell, cells_of(rows, name, what))] for name in check_names(names, what)}
+    for name, cells in columns.items() if within and len(columns) == 1 else ():
+        if any(_holds_several(cell) for cell in cells):
+            return columns_within(name, cells)
+    return columns
 
 
-def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
+def columns_within(name: str, cells: Sequence[object]) -> VoteColumns:
     """Return a column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
 
     A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
@@ -850,30 +814,34 @@ def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
         InvalidInputError: If a cell is something else, and not empty either.
     """
     rows: list[dict[str, object]] = []
-    for row, cell in enumerate(column.cells):
+    for row, cell in enumerate(cells):
         given = {} if cell is NOT_ASKED or is_abstention(cell) else parse_cell(cell, f"instance {row}")
         if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-            given = {f"{column.name}_{place}": vote for place, vote in enumerate(given)}
+            given = {f"{name}_{place}": vote for place, vote in enumerate(given)}
         if not isinstance(given, Mapping):
             raise InvalidInputError(
                 f"instance {row}: the recorded votes are {given!r}; give a list with one vote per judge, or a mapping "
                 "judge -> vote"
             )
         rows.append({str(judge): vote for judge, vote in given.items()})
-    judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
-    return tuple(VoteColumn(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
+    judges = dict.fromkeys(judge for votes in rows for judge in votes)
+    return {judge: [votes.get(judge, NOT_ASKED) for votes in rows] for judge in judges}
 
 
-def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
+def categories_of(cells: Iterable[object]) -> Criterion:
     """Return the nominal criterion whose options are the labels that occur, for votes without a criterion.
 
+    A number is written as a whole one where it is: a column of whole numbers with a gap holds floats.
+
     Raises:
-        InvalidInputError: If fewer than two labels occur, or one column writes its labels as another cannot: numbers
-            and words, or truth values and either, with no label in common.
+        InvalidInputError: If fewer than two labels occur.
     """
-    occurring = [_labels_in(column) for column in columns]
-    _check_comparable(columns, occurring)
-    labels = {folded: label for found in reversed(occurring) for folded, label in found.items()}
+    labels: dict[str, str] = {}
+    for cell in cells:
+        if not is_abstention(cell) and not is_text_for_nothing(cell):
+            number = number_of(cell)
+            label = str(cell).strip() if number is None or not number.is_integer() else str(int(number))
+            labels.setdefault(fold_label(label), label)
     if len(labels) < 2:
         raise InvalidInputError(
             f"without criteria the options are the labels that occur, and only {list(labels.values())!r} did; give "
@@ -881,61 +849,6 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
         )
     options = tuple(Option(label=labels[folded]) for folded in sorted(labels))
     return Criterion(name="votes", description="", options=options, scale="nominal")
-
-
-def cast_votes(
-    columns: Sequence[VoteColumn], n_rows: int, reader: LabelReader, kind: str = "judge"
-) -> list[tuple[Vote, ...]]:
-    """Return the votes on each instance, of those who were asked; an abstention is a vote.
-
-    Args:
-        columns: Of the judges or people.
-        n_rows: Instances.
-        reader: The reader of the criterion's votes.
-        kind: ``judge`` or ``human``, for the message.
-
-    Raises:
-        InvalidInputError: If more than a few votes cannot be read.
-    """
-    read = [
-        reader.read_most(each.cells, lambda row, name=each.name: f"instance {row}: the {kind} {name!r} voted")  # type: ignore[misc] # bound
-        for each in columns
-    ]
-    set_aside(index for own in read for index in own)
-    votes: list[list[Vote]] = [[] for _ in range(n_rows)]
-    for column, chosen in zip(columns, read, strict=True):
-        same: dict[int | OutOfScale | None, Vote] = {}  # equal votes are one value
-        for own, cell, index in zip(votes, column.cells, chosen, strict=True):
-            if cell is not NOT_ASKED:
-                same[index] = same.get(index) or reader.vote(column.name, index)
-                own.append(same[index])
-    return [tuple(own) for own in votes]
-
-
-def _labels_in(column: VoteColumn) -> dict[str, str]:
-    """Return folded label -> label, of those that occur in a column."""
-    cells = (cell for cell in column.cells if cell is not NOT_ASKED and not is_abstention(cell))
-    labels = [_label(cell) for cell in cells if not is_text_for_nothing(cell)]
-    return {fold_label(label): label for label in reversed(labels)}
-
-
-def _check_comparable(columns: Sequence[VoteColumn], occurring: Sequence[Mapping[str, str]]) -> None:
-    def kinds(labels: Iterable[str]) -> set[str]:
-        return {"truth" if each in _TRUTH else "word" if number_of(each) is None else "number" for each in labels}
-
-    for (one, mine), (other, theirs) in combinations(zip(columns, occurring, strict=True), 2):
-        if mine and theirs and not mine.keys() & theirs.keys() and not kinds(mine) & kinds(theirs):
-            raise InvalidInputError(
-                f"{one.name!r} holds {list(mine.values())!r} and {other.name!r} {list(theirs.values())!r}, which have "
-                "no label in common: without criteria nothing says which of them mean the same; give criteria with "
-                "these labels and their values, such as evenhand.criteria.yes_no_criterion('votes', 'Is it so?')"
-            )
-
-
-def _label(cell: object) -> str:
-    """Return a cell as a label; 2.0 is 2, since a column of whole numbers with a gap holds floats."""
-    number = number_of(cell)
-    return str(cell).strip() if number is None or not number.is_integer() else str(int(number))
 
 
 def _holds_several(cell: object) -> bool:

@@ -14,7 +14,6 @@ Rubrics, checklists and criteria, read into the plain data of our own documents:
   10. evenhand's own form has ``requirement`` and ``scale_type`` too, so a file is autorubric's if every criterion in it
   is a mapping with a ``requirement`` and nothing in it is only ours: a name of the rubric, a text as a criterion, an
   option with a description, an option that is not NA and has no value in [0, 1].
-  A data set of autorubric (``rubric`` and ``items``) is read as rows, see :func:`data_set_rows`.
 - autochecklist (https://pypi.org/project/autochecklist): a checklist with ``source_method`` or ``generation_level``,
   or whose items have an ``id``; or what its generators reply, ``{"questions": […]}``. A missing weight is 100.
 - EvalAssist (https://github.com/IBM/eval-assist): a criterion whose options have scores; one without options is for
@@ -33,19 +32,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import pyarrow
 
-from evenhand.data.documents import read_rubric
-from evenhand.data.plain import briefly, plain
 from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError
 from evenhand.files import check_growth, open_file
 from evenhand.votes import is_missing
@@ -55,7 +52,6 @@ Row = Mapping[str, Any]
 ZSTANDARD = 93
 """The number of the compression in a zip archive, which Python's ``zipfile`` reads from 3.14 on."""
 
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _ATTACHMENT = "attachment://"
 _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
@@ -107,32 +103,27 @@ def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
             header: dict[str, Any] = {}
             for name in ("_journal/start.json", "header.json"):
                 if name in names:
-                    header |= _member(path, archive, name)
+                    header |= _member(archive, name)
             samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-            return header, [_member(path, archive, name) for name in samples]
-    except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, struct.error, ValueError) as error:
+            return header, [_member(archive, name) for name in samples]
+    except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, ValueError) as error:
         raise InvalidInputError(
             f"{str(path)!r} is not a whole log of inspect_ai ({error}): 'inspect log convert --to json' writes it anew"
         ) from error
 
 
-def _member(path: Path, archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - JSON
+def _member(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - JSON
     info = archive.getinfo(name)
-    return json.loads(archive.read(info) if info.compress_type != ZSTANDARD else _decompress(path, info))
-
-
-def _decompress(path: Path, info: ZipInfo) -> bytes:
-    """Return a member of an archive that is compressed with Zstandard."""
-    with open_file(path) as file:
-        file.seek(info.header_offset)
-        *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-        file.seek(name_length + extra_length, 1)
-        packed = file.read(info.compress_size)
-    with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
+    if info.compress_type != ZSTANDARD:
+        return json.loads(archive.read(info))
+    stored = copy(info)
+    stored.compress_type, stored.file_size = ZIP_STORED, info.compress_size
+    stored.CRC = None  # type: ignore[assignment] # not checked: it is that of the decompressed data
+    with archive.open(stored) as packed, pyarrow.CompressedInputStream(packed, "zstd") as stream:
         data: bytes = stream.read(info.file_size + 1)
     if zlib.crc32(data) != info.CRC:
-        raise ValueError(f"{info.filename!r} is damaged")
-    return data
+        raise ValueError(f"{name!r} is damaged")
+    return json.loads(data)
 
 
 def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,8 +232,8 @@ TIE = "tie"
 FAILED = "$ERROR$"
 """The text that FastChat writes if the judge gave no reply."""
 
-_VOTES = {"model_1": "first", "model_2": "second", "model_a": "first", "model_b": "second", "error": None}
-_VOTES |= dict.fromkeys(("tie", "tie (inconsistent)", "tie (bothbad)", "both_bad"), TIE)
+_WINNERS = {"model_1": "first", "model_2": "second", "model_a": "first", "model_b": "second", "error": None}
+_WINNERS |= dict.fromkeys(("tie", "tie (inconsistent)", "tie (bothbad)", "both_bad"), TIE)
 
 
 def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
@@ -263,14 +254,13 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
     """
     found: list[Row] = []
     for number, record in enumerate(records):
-        vote = _vote_of_preference(record.get("preference"), f"annotation {number} of {what}")
-        first, second = (str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2))
+        names = [str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2)]
         reply = record.get("raw_completion")
         reply = reply.get("text", reply) if isinstance(reply, Mapping) else reply
         found.append(
             {
                 **{name: record.get(name) for name in ("instruction", "dataset", "preference")},
-                **_comparison(vote, first, second),
+                **_comparison(record.get("preference"), f"annotation {number} of {what} has the preference", *names),
                 "first_response": record.get("output_1"),
                 "second_response": record.get("output_2"),
                 "swapped": None,  # not known: no vote is for a place
@@ -279,17 +269,6 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
             }
         )
     return found
-
-
-def _vote_of_preference(preference: object, where: str) -> str | None:
-    if is_missing(preference):
-        return None
-    if isinstance(preference, int | float) and not isinstance(preference, bool):
-        if preference in (0, 1.5):
-            return TIE
-        if 1 <= preference <= 2:
-            return "first" if preference < 1.5 else "second"
-    raise InvalidInputError(f"{where} has the preference {preference!r}; accepted: a number from 1 to 2, 0 or null")
 
 
 def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
@@ -309,33 +288,37 @@ def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
     """
     found: list[Row] = []
     for number, record in enumerate(records):
-        shared = _mt_bench_columns(record)
-        first, second = str(record["model_1"]), str(record["model_2"])
-        shared["pair"] = "/".join(map(str, (shared["id"], shared["turn"], first, second, shared["prompt"])))
+        shared, pair = _mt_bench_columns(record), (str(record["model_1"]), str(record["model_2"]))
+        shared["pair"] = "/".join(map(str, (shared["id"], shared["turn"], *pair, shared["prompt"])))
         is_rated = "m1_score" in record  # each response was graded alone, once: the replies compare nothing
         for game, swapped in (("g1", False), ("g2", True))[: 1 if is_rated else 2]:
-            vote = _vote(record.get(f"{game}_winner"), f"{game}_winner", f"line {number + 1} of {what}")
+            winner = f"{game}_winner"
+            compared = _comparison(record.get(winner), f"line {number + 1} of {what} has the {winner}", *pair)
             reply = None if is_rated else record.get(f"{game}_judgment")
-            reply = None if reply == FAILED else reply
-            found.append({**shared, "swapped": swapped, **_comparison(vote, first, second), "reply": reply})
+            found.append({**shared, "swapped": swapped, **compared, "reply": None if reply == FAILED else reply})
     return found
 
 
 def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
     """Return a row per preference of MT-Bench's people, its published GPT-4 votes, or Chatbot Arena.
 
-    In addition to the columns of a comparison it has ``id`` (the question's) and ``turn``.
+    In addition to the columns of a comparison it has ``id`` (the question's), ``turn`` and ``prompt``.
 
     Raises:
         InvalidInputError: If a winner is not known.
     """
-    found: list[Row] = []
-    for number, record in enumerate(records):
-        columns = _mt_bench_columns(record)
-        del columns["prompt"]
-        vote = _vote(record.get("winner"), "winner", f"row {number} of {what}")
-        found.append({**columns, **_comparison(vote, str(record["model_a"]), str(record["model_b"]))})
-    return found
+    return [
+        {
+            **_mt_bench_columns(record),
+            **_comparison(
+                record.get("winner"),
+                f"row {number} of {what} has the winner",
+                str(record["model_a"]),
+                str(record["model_b"]),
+            ),
+        }
+        for number, record in enumerate(records)
+    ]
 
 
 def _mt_bench_columns(record: Row) -> dict[str, Any]:
@@ -346,15 +329,24 @@ def _mt_bench_columns(record: Row) -> dict[str, Any]:
     return {"id": record.get("question_id"), "turn": record.get("turn", 1), "judge": judge, "prompt": prompt}
 
 
-def _vote(winner: object, field: str, where: str) -> str | None:
-    if is_missing(winner):
-        return None
-    if str(winner) not in _VOTES:
-        raise InvalidInputError(f"{where} has the {field} {winner!r}; accepted: {', '.join(map(repr, _VOTES))}")
-    return _VOTES[str(winner)]
+def _comparison(given: object, has: str, first: str, second: str) -> dict[str, Any]:
+    """Return the columns of a comparison.
 
-
-def _comparison(vote: str | None, first: str, second: str) -> dict[str, Any]:
+    Args:
+        given: The winner by its place, or a preference from 1 to 2.
+        has: The beginning of a message about it.
+        first: The first system.
+        second: The second system.
+    """
+    if is_missing(given):
+        vote = None
+    elif isinstance(given, str) and given in _WINNERS:
+        vote = _WINNERS[given]
+    elif isinstance(given, int | float) and not isinstance(given, bool) and (given == 0 or 1 <= given <= 2):
+        vote = TIE if given in (0, 1.5) else "first" if given < 1.5 else "second"
+    else:
+        accepted = ", ".join(map(repr, _WINNERS))
+        raise InvalidInputError(f"{has} {given!r}; accepted: a number from 1 to 2, 0 or null; or one of {accepted}")
     winner = None if vote is None else {"first": first, "second": second, TIE: TIE}[vote]
     return {"first": first, "second": second, "winner": winner, "vote": vote}
 
@@ -401,13 +393,14 @@ class Format(NamedTuple):
     Attributes:
         holds: The noun for its data in messages, such as "a rubric of autorubric".
         fits: Whether data have its shape.
-        read: Makes a document of the data; its other arguments are the name of the data in messages, and a list to
-            which it adds what it does not read, each in a few words.
+        read: Makes a document of the data.
+        unread: Field that is not read -> what takes its place.
     """
 
     holds: str
     fits: Callable[[Any], bool]
-    read: Callable[[Any, str, list[str]], dict[str, Any]]
+    read: Callable[[Any], dict[str, Any]]
+    unread: Mapping[str, str] = {}
 
 
 def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
@@ -455,44 +448,22 @@ def _fits_autorubric(value: object) -> bool:
     return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
 
 
-def is_data_set(data: object) -> bool:
-    """Return whether data are a data set of autorubric: submissions that may have rubrics of their own."""
-    return (
-        isinstance(data, dict)
-        and "rubric" in data
-        and _are_mappings(data.get("items"), {"submission"})
-        and (data["rubric"] is None or _is_autorubric(data["rubric"]))
-    )
+def _read_autorubric(rubric: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    return {"criteria": list(_autorubric_criteria(rubric))}
 
 
-def _read_autorubric(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    if not is_data_set(data):
-        return {"criteria": list(_autorubric_criteria(data, left_out))}
-    if data["rubric"] is None:
-        raise InvalidCriterionError(
-            f"{what} is a data set of autorubric in which each item has a rubric of its own: judge the file as data, "
-            "with rubric_field='rubric' (in the shell --rubric-field rubric)"
-        )
-    return _non_empty(name=data.get("name")) | {"criteria": list(_autorubric_criteria(data["rubric"], left_out))}
-
-
-def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
+def _autorubric_criteria(rubric: Any, section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
     if isinstance(rubric, dict):
-        if rubric.get("guidelines"):
-            left_out.append("guidelines (give them to the run: guidelines=…)")
-        rubric = next(rubric[holder] for holder in _HOLDERS if holder in rubric)
-        yield from _autorubric_criteria(rubric, left_out, section)
+        yield from _autorubric_criteria(next(rubric[holder] for holder in _HOLDERS if holder in rubric), section)
         return
     for part in rubric:
         if "criteria" in part:
-            yield from _autorubric_criteria(part["criteria"], left_out, part.get("name") or section)
+            yield from _autorubric_criteria(part["criteria"], part.get("name") or section)
         else:
-            yield {**_autorubric_criterion(part, left_out), **_non_empty(section=section)}
+            yield {**_autorubric_criterion(part), **_non_empty(section=section)}
 
 
-def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
-    if given.get("aggregation") is not None:
-        left_out.append(f"aggregation: {given['aggregation']} (a panel's rule is that of the run: aggregation=…)")
+def _autorubric_criterion(given: Mapping[str, Any]) -> dict[str, Any]:
     weight, scale = given.get("weight"), given.get("scale_type") or "ordinal"
     document = _non_empty(name=given.get("name"), requirement=given["requirement"])
     document["weight"] = AUTORUBRIC_WEIGHT if weight is None else weight
@@ -500,43 +471,6 @@ def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict
         return {**document, "scale": "binary", "options": [dict(option) for option in AUTORUBRIC_OPTIONS]}
     options = [{**option, "label": str(option["label"])} for option in given["options"]]
     return {**document, "scale": scale, "options": options}
-
-
-def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
-    """Return the rows of a data set of autorubric.
-
-    They have ``prompt``, ``response``, ``description``, ``reference``, ``gold`` (criterion name -> the label that a
-    person gave, or null) and ``rubric``, a document.
-
-    Raises:
-        InvalidCriterionError: If an item has no rubric, or not one label per criterion.
-    """
-    rows = []
-    for number, item in enumerate(data["items"]):
-        where = f"item {number} of {what}"
-        given = data["rubric"] if item.get("rubric") is None else item["rubric"]
-        if not _is_autorubric(given):
-            raise InvalidCriterionError(f"{where} has the rubric {briefly(given)}; give it one of autorubric's")
-        rubric = read_rubric({"criteria": list(_autorubric_criteria(given, []))}, f"the rubric of {where}")
-        count, labels = len(rubric.criteria), item.get("ground_truth")
-        labels = [None] * count if labels is None else labels
-        if not isinstance(labels, list) or len(labels) != count:
-            raise InvalidCriterionError(
-                f"{where} has the ground_truth {briefly(labels)}; give a list of {count}: one label per criterion"
-            )
-        reference = item.get("reference_submission")
-        row = _non_empty(
-            prompt=item.get("prompt", data.get("prompt")),
-            response=item.get("submission"),
-            description=item.get("description"),
-            reference=data.get("reference_submission") if reference is None else reference,
-        )
-        gold = {
-            criterion.name: None if label is None else criterion.labels[criterion.index_of(str(label))]
-            for criterion, label in zip(rubric.criteria, labels, strict=True)
-        }
-        rows.append({**row, "gold": gold, "rubric": plain(rubric, where)})
-    return rows
 
 
 _AUTOCHECKLIST_ITEM = {"id", "question", "weight", "category", "metadata"}
@@ -552,10 +486,8 @@ def _is_autochecklist(data: object) -> bool:
     return bool(has_fields) and _are_mappings(items, {"question"}, _AUTOCHECKLIST_ITEM)
 
 
-def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_autochecklist(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     fields = data if isinstance(data, dict) else {"items": data}
-    if fields.get("input"):
-        left_out.append("input (the judge is shown the columns that context_fields names: make it a column)")
     items = []
     for given in fields["questions"] if "questions" in fields else fields["items"]:
         weight = given.get("weight")
@@ -579,10 +511,8 @@ def _is_evalassist(data: object) -> bool:
     return are_options and (has_field or any("score" in option for option in options))
 
 
-def _read_evalassist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_evalassist(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     """Return the criterion as unitxt writes it."""
-    if data.get("examples"):
-        left_out.append("examples (give them to the run: examples=…)")
     judged = data.get("to_evaluate_field", data.get("prediction_field"))
     fields = {"name": data["name"], "description": data["description"]}
     fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
@@ -598,7 +528,7 @@ def _is_healthbench(data: object) -> bool:
     return _are_mappings(points, {"criterion", "points"})
 
 
-def _read_healthbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_healthbench(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     points = data["rubrics"] if isinstance(data, dict) else data
     criteria = [
         {"requirement": each["criterion"], "weight": each["points"], **_non_empty(tags=each.get("tags"))}
@@ -614,7 +544,7 @@ def _is_paperbench(data: object) -> bool:
     return isinstance(data, dict) and data.keys() >= _PAPERBENCH_NODE
 
 
-def _read_paperbench(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_paperbench(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     sections: list[dict[str, Any]] = []
     criteria: list[dict[str, Any]] = []
     for node, within in _paperbench_nodes(data["sub_tasks"] or [data], ""):
@@ -650,7 +580,7 @@ def _score_descriptions(data: object) -> dict[int, str]:
     return dict(sorted((int(match[1]), str(text)) for match, text in found if match and text is not None))
 
 
-def _read_prometheus(data: Any, *_: object) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _read_prometheus(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     given = _score_rubric(data)
     options = [
         {"label": str(score), "value": float(score), "description": description}
@@ -666,10 +596,20 @@ def _is_wildbench(data: object) -> bool:
 
 FORMATS: Mapping[str, Format] = {
     "autorubric": Format(
-        "a rubric of autorubric", lambda data: _is_autorubric(data) or is_data_set(data), _read_autorubric
+        "a rubric of autorubric",
+        _is_autorubric,
+        _read_autorubric,
+        {"guidelines": "guidelines=… of the run", "aggregation": "aggregation=… of the run, for all criteria"},
     ),
-    "autochecklist": Format("a checklist of autochecklist", _is_autochecklist, _read_autochecklist),
-    "evalassist": Format("a criterion of EvalAssist", _is_evalassist, _read_evalassist),
+    "autochecklist": Format(
+        "a checklist of autochecklist",
+        _is_autochecklist,
+        _read_autochecklist,
+        {"input": "a column of the data that context_fields names"},
+    ),
+    "evalassist": Format(
+        "a criterion of EvalAssist", _is_evalassist, _read_evalassist, {"examples": "examples=… of the run"}
+    ),
     "healthbench": Format("a row or a rubric of HealthBench", _is_healthbench, _read_healthbench),
     "paperbench": Format("a tree of PaperBench", _is_paperbench, _read_paperbench),
     "prometheus": Format(
@@ -677,7 +617,7 @@ FORMATS: Mapping[str, Format] = {
         lambda data: len(_score_descriptions(data)) > 1,
         _read_prometheus,
     ),
-    "wildbench": Format("a row of WildBench", _is_wildbench, lambda data, *_: {"items": list(data["checklist"])}),
+    "wildbench": Format("a row of WildBench", _is_wildbench, lambda data: {"items": list(data["checklist"])}),
 }
 """The formats that are recognised, by name."""
 
@@ -699,10 +639,16 @@ def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be
     found = format_of(data)
     if found is None:
         return data
-    left_out: list[str] = []
     with _checked_shape(what, found.holds, InvalidCriterionError):
-        document = found.read(data, what, left_out)
-    if left_out:
-        parts = "; ".join(dict.fromkeys(left_out))
-        warnings.warn(f"{what} is {found.holds}; not read with it: {parts}", LeftOutWarning, 3)
+        document = found.read(data)
+    if left_out := [f"{name} (give {found.unread[name]})" for name in found.unread if _has_field(data, name)]:
+        warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(left_out)}", LeftOutWarning, 3)
     return document
+
+
+def _has_field(data: object, name: str) -> bool:
+    """Return whether a mapping in the data has a field that is not empty."""
+    if isinstance(data, Mapping) and data.get(name):
+        return True
+    parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    return any(_has_field(each, name) for each in parts)

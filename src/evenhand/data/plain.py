@@ -1,7 +1,6 @@
 """YAML and JSON as plain data: dicts with different keys, lists, texts, numbers, true, false and null.
 
-YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates are texts too, and so are the names of
-fields and the values of fields that hold a text: ``label: 5`` is the label ``"5"``.
+YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates and the names of fields are texts too.
 """
 
 from __future__ import annotations
@@ -30,9 +29,6 @@ from evenhand.files import MOST_BYTES, read_bytes
 from evenhand.numbers import Missing
 
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
-TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
-"""The fields whose plain YAML scalars are never read as a number or a truth value."""
-
 MOST_NODES = 100_000
 """The most values in a YAML document; values repeated by an alias count each time."""
 
@@ -42,8 +38,7 @@ MOST_YAML_BYTES = 1024**2
 _TAG = "tag:yaml.org,2002:"
 _TEXT = f"{_TAG}str"
 _ALWAYS_TEXT = frozenset({f"{_TAG}timestamp", f"{_TAG}value"})
-_TEXT_IN_TEXT_FIELDS = frozenset({f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float"})
-_READ = _ALWAYS_TEXT | _TEXT_IN_TEXT_FIELDS | {_TEXT, f"{_TAG}null", f"{_TAG}map", f"{_TAG}seq"}
+_READ = _ALWAYS_TEXT | {f"{_TAG}{kind}" for kind in ("bool", "int", "float", "str", "null", "map", "seq")}
 
 
 def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a document holds is checked by its reader
@@ -185,8 +180,6 @@ def _with_texts(node: Node, counted: Iterator[int], within: tuple[Node, ...] = (
             if not isinstance(key, ScalarNode):
                 raise _problem(key, "a field's name is a text")
             value = _with_texts(held, counted, within)
-            if key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS:
-                value = _as_text(value)
             fields.append((key if key.tag == f"{_TAG}merge" else _as_text(key), value))
         node.value = fields
     return _as_text(node) if node.tag in _ALWAYS_TEXT else node
@@ -198,29 +191,6 @@ def _as_text(node: Node) -> ScalarNode:
 
 def _problem(node: Node, problem: str) -> MarkedYAMLError:
     return MarkedYAMLError(None, None, problem, node.start_mark)
-
-
-def context_mapping(fields: object) -> dict[str, str] | None:
-    """Return context fields in any of unitxt's forms as name shown -> field read; None if none are given.
-
-    Raises:
-        InvalidInputError: If they are in none of the forms.
-
-    >>> context_mapping(["question", "context"])
-    {'question': 'question', 'context': 'context'}
-    """
-    if fields is None:
-        return None
-    listed = ([fields] if fields else []) if isinstance(fields, str) else fields
-    pairs = listed.items() if isinstance(listed, Mapping) else [(fields, None)]
-    if isinstance(listed, (list, tuple)):
-        pairs = [(name, name) for name in listed]
-    if not all(isinstance(name, str) and name for pair in pairs for name in pair):
-        raise InvalidInputError(
-            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field, all "
-            "of them texts that are not empty"
-        )
-    return dict(pairs)
 
 
 def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anything

@@ -6,12 +6,12 @@ The responses to a prompt are one instance's predictions, or stand in wide data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
-from typing import Any, Final
+from itertools import chain
+from typing import Any
 
-from evenhand.criteria import Checklist, Criterion
+from evenhand.criteria import Checklist, Criterion, context_mapping
 from evenhand.data.fields import (
     cell_name,
     check_names,
@@ -23,7 +23,7 @@ from evenhand.data.fields import (
     references_of,
     text_of,
 )
-from evenhand.data.plain import briefly, context_mapping, parse_cell
+from evenhand.data.plain import briefly, parse_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -232,12 +232,6 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
     return systems
 
 
-MOST_COMPARED: Final = 50
-"""The number of cells whose responses are looked up in the prompts that were sent."""
-
-_BEGINNING: Final = 60
-"""The number of letters and digits of a response that are looked up."""
-
 About = Mapping[str, Any]
 """The subject of a cell of a result: instance, system, criterion and the like."""
 
@@ -248,14 +242,12 @@ class JudgedTexts:
 
     Attributes:
         header: What the result says of what was judged.
-        rows: Row of the result -> row of the data, with what is shown next to the responses.
-        responses: Row of the result -> system -> response, None if there is none.
+        prompts: Row of the result -> the responses, and the columns with what is shown next to them.
         context_fields: Name shown -> column; None for those of what was judged.
     """
 
     header: Mapping[str, Any]
-    rows: Mapping[int, Row]
-    responses: Mapping[int, Mapping[str, str | None]]
+    prompts: Mapping[int, Prompt]
     context_fields: Mapping[str, str] | None
 
     @classmethod
@@ -282,27 +274,30 @@ class JudgedTexts:
         rows, said = read_rows(data), header["parameters"]
         systems = header.get("systems") or dict.fromkeys(about.get("system") or "" for about in abouts)
         shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
-        if said.get("systems_field"):
-            layout = Layout(said["response_fields"], tuple(systems), said["systems_field"], said["id_field"])
-            prompts = layout.prompts(rows)
-            found = _places(said, abouts, [str(prompt.id) for prompt in prompts])
-            held = {row: prompts[place] for row, place in found.items()}
-            texts = {row: prompt.responses for row, prompt in held.items()}
-            return cls(header, {row: prompt.fields for row, prompt in held.items()}, texts, shown)
         field = said.get("id_field")
-        names = None if field is None else [name_of(field_of(row, field, n, "id_field")) for n, row in enumerate(rows)]
-        own = {row: rows[place] for row, place in _places(said, abouts, names or len(rows)).items()}
-        columns = {system: system if response_fields is None else response_fields for system in systems}
-        if not all(columns.values()):
-            raise InvalidInputError(
-                "the result does not say where the responses are: name their column, response_fields=… (in the shell "
-                "--response-fields)"
+        if said.get("systems_field"):
+            prompts = Layout(said["response_fields"], tuple(systems), said["systems_field"], field).prompts(rows)
+        else:
+            columns = {system: system if response_fields is None else response_fields for system in systems}
+            if not all(columns.values()):
+                raise InvalidInputError(
+                    "the result does not say where the responses are: name their column, response_fields=… (in the "
+                    "shell --response-fields)"
+                )
+            prompts = tuple(
+                Prompt(
+                    None if field is None else name_of(field_of(row, field, number, "id_field")),
+                    row,
+                    responses_in(row, number, columns),
+                )
+                for number, row in enumerate(rows)
             )
-        return cls(header, own, {row: responses_in(each, row, columns) for row, each in own.items()}, shown)
+        places = _places(said, abouts, [prompt.id for prompt in prompts])
+        return cls(header, {row: prompts[place] for row, place in places.items()}, shown)
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
-        texts = self.responses[about["instance"]]
+        texts = self.prompts[about["instance"]].responses
         systems = (about["first"], about["second"]) if "first" in about else (about.get("system") or "",)
         return {system: texts[system] for system in systems}
 
@@ -317,7 +312,8 @@ class JudgedTexts:
             InvalidInputError: If the row lacks a column.
         """
         instance = about["instance"]
-        references = references_of(self.rows[instance], self.header["parameters"].get("reference_field"), instance)
+        row = self.prompts[instance].fields
+        references = references_of(row, self.header["parameters"].get("reference_field"), instance)
         judged: Criterion | Checklist
         if "checklist" in about:
             judged = Checklist.model_validate(self.header["checklists"][about["checklist"]])
@@ -325,63 +321,29 @@ class JudgedTexts:
             judged = Criterion.model_validate(self.header["criterion"])
         else:
             judged = criterion()
-        return context_of(self.rows[instance], self.context_fields, judged, instance, references)
-
-    def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
-        """Check that the responses stand in the prompts that were sent, where these were kept.
-
-        Prompts show texts in their own way, so that a few may not be found: more than half is another data set.
-
-        Args:
-            sent: What a cell is about, and the text of the prompts that were sent about it.
-
-        Raises:
-            InvalidInputError: If they do not.
-        """
-        compared, missed = 0, []
-        for about, prompts in islice(sent, MOST_COMPARED):
-            letters = _letters(prompts)
-            for system, text in self.shown(about).items():
-                compared += 1
-                if text is None or _letters(text)[:_BEGINNING] not in letters:
-                    missed.append((about, system))
-        if len(missed) * 2 > compared:
-            about, system = missed[0]
-            of = f" of {system!r}" if system else ""
-            raise InvalidInputError(
-                f"row {about['instance']} of the data is not the one that was judged: the response{of} is another. "
-                "Give the very rows that were judged, in their order, or judge with id_field=…, so that rows are found "
-                "by their ids"
-            )
+        return context_of(row, self.context_fields, judged, instance, references)
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
-
-
-def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str] | int) -> dict[int, int]:
+def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str | None]) -> dict[int, int]:
     """Return row of the result -> place in the data: by the ids of the rows, else by their number.
 
     Raises:
         InvalidInputError: If the data lack a row, or have another number of rows.
     """
-    instances = list(dict.fromkeys(about["instance"] for about in abouts))
-    ids = {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
-    if known := said.get("ids"):
-        ids = {row: known[row] for row in instances}
-    if ids and not isinstance(names, int):
-        named = {name: place for place, name in enumerate(names)}
-        lost = [name for name in ids.values() if name not in named]
-        if lost:
+    instances = {about["instance"]: about.get("prompt_id") for about in abouts}
+    ids = dict(zip(instances, map(said["ids"].__getitem__, instances), strict=True)) if said.get("ids") else instances
+    judged = max(said["n"], max(instances) + 1)
+    if None in names or None in ids.values():
+        if len(names) < judged or said["n"] == judged < len(names):
             raise InvalidInputError(
-                f"the data have no row with the id {lost[0]!r}, which was judged; {format_count(len(lost), 'row')} of "
-                f"{len(ids)} are lacking, and the ids are {list(named)[:3]!r} …: give the data that were judged"
+                f"the data have {format_count(len(names), 'row')}, and {format_count(judged, 'row')} were judged: give "
+                "the very rows that were judged, in their order"
             )
-        return {row: named[name] for row, name in ids.items()}
-    given, judged = names if isinstance(names, int) else len(names), max(said["n"], max(instances) + 1)
-    if given <= max(instances) or (judged == said["n"] and given != judged):
+        return {row: row for row in instances}
+    place_of = {name: place for place, name in enumerate(names)}
+    if lost := [name for name in ids.values() if name not in place_of]:
         raise InvalidInputError(
-            f"the data have {format_count(given, 'row')}, and {format_count(judged, 'row')} were judged: give the very "
-            "rows that were judged, in their order"
+            f"the data have no row with the id {lost[0]!r}, which was judged; {format_count(len(lost), 'row')} of "
+            f"{len(ids)} are lacking, and the ids are {list(place_of)[:3]!r} …: give the data that were judged"
         )
-    return {row: row for row in instances}
+    return {row: place_of[name] for row, name in ids.items()}

@@ -25,16 +25,16 @@ import zlib
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow
 import pyarrow.compute as pc
 import pyarrow.parquet
 
 from evenhand.data.fields import name_in
-from evenhand.data.formats import data_set_rows, inspect_rows, is_data_set, is_inspect_log, rows_of_log
+from evenhand.data.formats import inspect_rows, is_inspect_log, rows_of_log
 from evenhand.data.plain import is_of, parse_json, unique_keys
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_growth, expanded, is_opened, open_file
@@ -349,35 +349,23 @@ def _open_text(path: Path, newline: str) -> Iterator[Iterator[str]]:
 
 
 def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
-    """Return the rows of a text: a list of objects, JSON lines, CSV, a log of inspect_ai, a data set of autorubric."""
+    """Return the rows of a text: a list of objects, JSON lines, CSV, or a log of inspect_ai."""
     if kind == ".jsonl":
         return _rows_of_lines(lines, path)
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip():
-            break
-    begun = head[-1].lstrip() if head else ""
-    if kind == ".csv" or (kind == _SHELL and begun[:1] not in {"[", "{", ""}):
-        return _csv_rows(chain(head, lines), path)
-    if begun.startswith("["):
-        return cast("list[Row]", parse_json("".join([*head, *lines]), repr(str(path)), nan=True))
-    data = _json_or_none(begun)
-    if data is None:  # an object in several lines
-        head += lines
-        data = _json_or_none("".join(head))
+    head = next((line for line in lines if line.strip()), "")
+    begun = head.lstrip()[:1]
+    if kind == ".csv" or (kind == _SHELL and begun not in {"[", "{", ""}):
+        return _csv_rows(chain([head], lines), path)
+    try:
+        is_lines = begun == "{" and not is_inspect_log(json.loads(head))
+    except (ValueError, RecursionError):
+        is_lines = False
+    if is_lines:
+        return _rows_of_lines(chain([head], lines), path)
+    data: Any = parse_json(head + "".join(lines), repr(str(path)), nan=True) if begun else []
     if is_inspect_log(data):
         return inspect_rows(path, data)
-    if is_data_set(data):
-        return data_set_rows(data, repr(str(path)))
-    return _rows_of_lines(chain(head, lines), path)
-
-
-def _json_or_none(text: str) -> Any:  # noqa: ANN401 - JSON
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return data if isinstance(data, list) else [data]
 
 
 def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
@@ -391,23 +379,21 @@ def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
-    reader, numbered = csv.DictReader(lines, strict=True), [(0, dict[str, Any]())]
+    before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
+    reader = csv.reader(lines, strict=True)
     try:
-        while numbered:
-            before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
-            try:
-                check_columns(reader.fieldnames or (), f"the header of {str(path)!r}")
-                numbered = [(reader.line_num, row) for row in islice(reader, _BATCH_ROWS)]
-            finally:
-                csv.field_size_limit(before)
-            for number, row in numbered:
-                if None in row or None in row.values():
-                    raise InvalidInputError(
-                        f"{str(path)!r} has another number of cells in line {number} than in its header"
-                    )
-                yield row
+        header = next(reader, [])
+        check_columns(header, f"the header of {str(path)!r}")
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise InvalidInputError(
+                    f"{str(path)!r} has another number of cells in line {reader.line_num} than in its header"
+                )
+            yield dict(zip(header, cells, strict=True))
     except csv.Error as error:
-        raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.reader.line_num}: {error}") from error
+        raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.line_num}: {error}") from error
+    finally:
+        csv.field_size_limit(before)
 
 
 def check_columns(names: Iterable[str], where: str) -> None:
@@ -444,35 +430,14 @@ ACCEPTED = (
 
 
 def read_rows(data: object, split: str | None = None) -> list[Row]:
-    """Return the rows of a data set, all of them: see :func:`row_batches`.
+    """Return the rows of a data set, all of them: see :func:`named_rows`.
 
     Raises:
         InvalidInputError: As there.
     """
     if isinstance(data, IdentifiedRows):
         return data
-    return [row for batch in row_batches(data, split, held=True) for row in batch]
-
-
-class RowBatch(list[Row]):
-    """Consecutive rows of one file or data set.
-
-    Attributes:
-        source: The name of the file in messages.
-        first: The number of the first row among those of the file.
-    """
-
-    def __init__(self, rows: Iterable[Row], source: str, first: int) -> None:
-        super().__init__(rows)
-        self.source, self.first = source, first
-
-    def name(self, place: int) -> str:
-        """Return what messages call a row: its number, from 0, among those of its file.
-
-        >>> RowBatch([{}, {}], "'b.csv'", 7).name(1)
-        "row 8 of 'b.csv'"
-        """
-        return f"row {self.first + place} of {self.source}"
+    return [row for _, row in named_rows(data, split, held=True)]
 
 
 class IdentifiedRows(list[Row]):
@@ -488,8 +453,8 @@ class IdentifiedRows(list[Row]):
         self.ids, self.contents = list(ids), contents
 
 
-def row_batches(data: object, split: str | None = None, *, held: bool = False) -> Iterator[RowBatch]:
-    """Yield the rows of a data set in batches; only one batch is held.
+def named_rows(data: object, split: str | None = None, *, held: bool = False) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a data set, each with its name in messages; only some rows are held at a time.
 
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
@@ -504,16 +469,13 @@ def row_batches(data: object, split: str | None = None, *, held: bool = False) -
         InvalidInputError: No rows, no such split, a split that must be named, rows that are not mappings, or a file
             that cannot be read; what comes later in a file is found when it is read.
     """
-    name, first = "the data set", 0
+    name = row = None
     for name, source in _sources(data, split, held=held):
-        taken, first = iter(source), 0
-        while batch := RowBatch(islice(taken, _ROWS_AT_ONCE), name, first):
-            for place, row in enumerate(batch):
-                if not isinstance(row, Mapping):
-                    raise InvalidInputError(f"{batch.name(place)} is a {type(row).__name__}; a row is a mapping")
-            yield batch
-            first += len(batch)
-    if not first:
+        for number, row in enumerate(source):
+            if not isinstance(row, Mapping):
+                raise InvalidInputError(f"row {number} of {name} is a {type(row).__name__}; a row is a mapping")
+            yield f"row {number} of {name}", row
+    if row is None:
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
 
 
@@ -679,17 +641,3 @@ KINDS: Final[Mapping[str, str]] = {
     "agreement": "the agreement of raters",
 }
 """Kind of a saved result in its header -> what it holds, for messages."""
-
-
-def saved_kind(header: object) -> str | None:
-    """Return what a saved result holds, by its header; None for anything else.
-
-    >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    'contests'
-    >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
-    True
-    """
-    if not isinstance(header, Mapping) or not {"evenhand", "rows", "parameters"} <= header.keys():
-        return None
-    kind = header["evenhand"]
-    return KINDS.get(kind) if isinstance(kind, str) else None

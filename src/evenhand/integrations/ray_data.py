@@ -20,12 +20,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import evenhand.errors
 from evenhand.by_name import call_of
-from evenhand.data.rows import RowBatch, check_types, row_batches
+from evenhand.data.rows import Row, check_types, named_rows
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
@@ -143,7 +144,7 @@ def judge_on_ray(
                 order.merge()
             shutil.rmtree(order.journals, ignore_errors=True)
 
-    return judge_stream(job, _batches(data, job.options.split), limit=limit, record=record, judge_blocks=judge_blocks)
+    return judge_stream(job, _rows_of(data, job.options.split), limit=limit, record=record, judge_blocks=judge_blocks)
 
 
 @dataclass(frozen=True)
@@ -244,22 +245,21 @@ class _Worker:
 def _read_blocks(_: object, order: _Order) -> Iterator[dict[str, Any]]:
     """Read the blocks that must be judged, in one task of Ray; a message stands for what cannot be read."""
     try:
-        stream = Stream.of(order.job, _batches(order.data, order.job.options.split), order.limit)
+        stream = Stream.of(order.job, _rows_of(order.data, order.job.options.split), order.limit)
         yield from ({"block": [block]} for block, held in stream.blocks() if held is None)
     except InvalidInputError as error:
         yield {"block": [str(error)]}
 
 
-def _batches(data: Any, split: str | None) -> Iterator[RowBatch]:  # noqa: ANN401 - of any library
+def _rows_of(data: Any, split: str | None) -> Iterator[tuple[str, Row]]:  # noqa: ANN401 - of any library
     """Read rows, some at a time; those of Ray's own data sets by Ray."""
     if type(data).__module__.partition(".")[0] != "ray":
-        yield from row_batches(data, split)
+        yield from named_rows(data, split)
         return
-    first = 0
+    number = count()
     for table in data.iter_batches(batch_size=1024, batch_format="pyarrow"):
         check_types(table.schema, "the data set")
-        yield RowBatch(table.to_pylist(), "the data set", first)
-        first += len(table)
+        yield from ((f"row {next(number)} of the data set", row) for row in table.to_pylist())
 
 
 @contextmanager

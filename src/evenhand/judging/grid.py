@@ -36,7 +36,9 @@ def permutations(questions: Sequence[Question], grid: Grid) -> list[tuple[Permut
     if grid.orders not in {"both", "cyclic"} and grid.check_positional_bias:
         share = grid.check_positional_bias  # whether an instance is drawn does not depend on the others
         keys = {question.instance: question.draw_key or str(question.instance) for question in questions}
-        rechecked = {instance for instance, key in keys.items() if share == 1 or _draw(grid, "recheck", key) < share}
+        rechecked = {
+            instance for instance, key in keys.items() if share == 1 or draw(grid.seed, "recheck", key) < share
+        }
     found = []
     for question in questions:
         shown = _shuffles(question, grid) if grid.orders == "shuffled" else _orders(grid.orders, question.places)
@@ -47,7 +49,7 @@ def permutations(questions: Sequence[Question], grid: Grid) -> list[tuple[Permut
 
 def _shuffles(question: Question, grid: Grid) -> tuple[Permutation, ...]:
     shuffled = question.sheet if question.mode == "check" else question.criterion.name
-    lot = _draw(grid, "shuffle", question.draw_key or str(question.instance), shuffled, *question.responses)
+    lot = draw(grid.seed, "shuffle", question.draw_key or str(question.instance), shuffled, *question.responses)
     random = np.random.default_rng(int(lot * 2**64))
     wanted = min(grid.shuffles, math.factorial(question.places))
     drawn: dict[Permutation, None] = {}
@@ -56,9 +58,9 @@ def _shuffles(question: Question, grid: Grid) -> tuple[Permutation, ...]:
     return tuple(drawn)
 
 
-def _draw(grid: Grid, *labels: str) -> float:
+def draw(seed: int, *labels: str) -> float:
     """Return a number in [0, 1) that the seed and the labels determine."""
-    material = json.dumps([grid.seed, *labels]).encode()
+    material = json.dumps([seed, *labels]).encode()
     return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
 

@@ -5,17 +5,16 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, NamedTuple, Union, cast
+from typing import Any, Dict, Final, List, NamedTuple, Union, cast
 
 from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
-from evenhand.criteria import Checklist, Criterion, Rubric, Scale
+from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
     clustered_level,
     is_text_for_nothing,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import panel_report
@@ -37,11 +36,12 @@ from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, Checklis
 from evenhand.modes.choices import (
     UNRELATED,
     BestOfMode,
-    GradeMeasures,
     GradeMode,
+    Grading,
     SelectionSummary,
+    grade_instance,
     select,
-    warn_of_equal_candidates,
+    unrelated_effect,
     with_unrelated,
 )
 from evenhand.modes.judgements import (
@@ -51,6 +51,7 @@ from evenhand.modes.judgements import (
     RubricSummary,
     length_penalty_of,
     rubric_as_judged,
+    subject_of_rubric,
 )
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import (
@@ -166,7 +167,7 @@ class ModeJudge(JudgeMetric):
         else:
             EvenhandMetric.verify(self)
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
+    def mode_of(self, judged: Sequence[Any]) -> Mode[Any]:  # noqa: ARG002 - as declared
         """Return the mode with its options.
 
         Raises:
@@ -291,7 +292,7 @@ class DirectJudge(AssessingJudge):
             return given.value
         return load_criterion(given)
 
-    def mode_of(self, judged: Sequence[Criterion], panel: Sequence[JudgeEngine] = ()) -> DirectMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Criterion]) -> DirectMode:
         """Return one option for each response."""
         mode = DirectMode(self.options, self.example_pools(judged) if judged and self.examples is not None else {})
         mode.check_rules(judged)
@@ -384,14 +385,9 @@ class RubricJudge(AssessingJudge):
 
     def freeze(self, given: Any) -> Rubric:
         """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
-        return rubric_as_judged(
-            load_rubric(given),
-            auto_na_option=self.auto_na_option,
-            na_strategy=self.na_strategy,
-            na_partial=self.na_partial,
-        )
+        return rubric_as_judged(load_rubric(given), self.options)
 
-    def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Rubric]) -> RubricMode:
         """Return an option of every criterion for each response."""
         criteria = [each for rubric in judged for each in rubric.criteria]
         pools = self.example_pools(criteria) if self.examples is not None else {}
@@ -404,12 +400,8 @@ class RubricJudge(AssessingJudge):
         """Return the response of each instance, as each criterion sees it."""
         penalty, found = length_penalty_of(self.length_penalty), []
         for row, (given, rubric) in enumerate(zip(inputs, judged, strict=True)):
-            parts = {each.name: self.subject(row, given, each) for each in rubric.criteria}
-            parts = {name: part for name, part in parts.items() if part.responses}
-            responses = [part.responses[0] for part in parts.values()]
-            facts = {"length_penalty": penalty.of(responses[0])} if penalty is not None and responses else {}
-            texts = {"": responses[0] if responses else None}
-            found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
+            seen = [self.subject(row, given, each) for each in rubric.criteria]
+            found.append(subject_of_rubric(rubric, seen, penalty))
         for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
             warn_of_left_out_context(criterion, context_mapping(self.context_fields))
         return found
@@ -472,17 +464,12 @@ PLAIN: Final = frozenset(
 """The scores of a checklist that are also reported without its name."""
 
 
-if TYPE_CHECKING:
-
-    class ChecklistFields(JudgeMetric):
-        """The fields of :class:`~evenhand.options.ChecklistOptions`."""
-else:
-    ChecklistFields = fields_class(
-        "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
-    )
+ChecklistFields: Any = fields_class(
+    "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
+)
 
 
-class ChecklistJudge(ChecklistFields):
+class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     """A judge answers the yes/no questions of a checklist about each response.
 
     The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
@@ -516,7 +503,7 @@ class ChecklistJudge(ChecklistFields):
         """Return nothing: ``mode`` says how a checklist is asked in batches too."""
         return {}
 
-    def mode_of(self, judged: Sequence[Any] = (), panel: Sequence[JudgeEngine] = ()) -> ChecklistMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Any] = ()) -> ChecklistMode:  # noqa: ARG002 - as declared
         """Return how checklists are put to the judges."""
         return ChecklistMode(self.options)
 
@@ -615,7 +602,7 @@ class PairwiseJudge(JudgeMetric):
         """Return the criterion of a comparison, with the options that the scale offers."""
         return load_comparison(given, allow_ties=self.allow_ties, graded=self.scale == "graded")
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> WinratesMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Any]) -> WinratesMode:  # noqa: ARG002 - as declared
         """Return the pairs of the design."""
         options = self.options
         reduction = check_reduction(options.reduction, graded=options.scale == "graded")
@@ -738,7 +725,6 @@ class ChoiceMetric(JudgeMetric):
                     f"instance {about.instance} has the candidates {list(about.texts)!r}; give two or more (None where "
                     "one is missing)"
                 )
-        warn_of_equal_candidates(found)
         return found
 
 
@@ -773,7 +759,7 @@ class BestOfJudge(ChoiceMetric):
 
     main_score: str = "1_selection_rate"
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> BestOfMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Any]) -> BestOfMode:  # noqa: ARG002 - as declared
         """Return the best of several candidates."""
         return BestOfMode(self.options)
 
@@ -841,17 +827,22 @@ class GradeScore(ChoiceMetric):
         found = super().subjects(inputs, judged)
         return with_unrelated(found, seed=self.seed) if self.unrelated_option else found
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> GradeMode:  # noqa: ARG002
-        """Return all rotations, and the scores of the judge.
+    def panel(self) -> tuple[list[JudgeEngine], str]:
+        """Return the judge.
 
         Raises:
-            InvalidInputError: If there are several judges.
+            InvalidInputError: If there are several.
         """
+        panel, name = super().panel()
         if len(panel) > 1:
             raise InvalidInputError(
                 f"inference_engine has {len(panel)} judges, and a Grade Score belongs to one: give a metric for each"
             )
-        return GradeMode(self.options, tuple(judge.judge_id for judge in panel))
+        return panel, name
+
+    def mode_of(self, judged: Sequence[Any]) -> GradeMode:  # noqa: ARG002 - as declared
+        """Return all rotations."""
+        return GradeMode(self.options)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:  # noqa: ARG002 - as declared
         """Return the name of the Grade Score, which no criterion changes."""
@@ -859,10 +850,10 @@ class GradeScore(ChoiceMetric):
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the scores of one instance; a list has one entry per vote."""
-        names, (judge,) = (*judged.about.names, UNRELATED_OPTION), judged.mode.judges
+        names = (*judged.about.names, UNRELATED_OPTION)
         scores: Dict[str, Any] = {}
         for prefix, votes in zip(("", WITH_UNRELATED), judged.result, strict=False):
-            grade = judged.mode.grade_of(judge, votes)
+            grade = grade_instance(votes, seed=self.seed)
             found = {
                 "grade_score": number_or_nan(grade.grade_score),
                 "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
@@ -884,12 +875,12 @@ class GradeScore(ChoiceMetric):
             "criteria": judged.criteria_json,
         }
 
-    def global_scores(self, measures: GradeMeasures, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+    def global_scores(self, measures: Sequence[Grading], judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return the Grade Score, its parts, and what they rest on."""
         del judged
-        shown, ((judge, gradings),) = self.return_confidence_interval, measures.gradings.items()
+        shown = self.return_confidence_interval
         scores: Dict[str, Any] = {}
-        for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
+        for prefix, grading in zip(("", WITH_UNRELATED), measures, strict=False):
             if grading.unscored_counts.unscored_votes:
                 logger.warning(
                     "The score %r: %s. %s", f"{prefix}grade_score", grading.unscored_counts, GRADED_ON_OTHERS
@@ -899,8 +890,8 @@ class GradeScore(ChoiceMetric):
             for histograms in grading.histograms:
                 own |= histograms.scores()
             scores |= {prefix + name: value for name, value in own.items()}
-        if judge in measures.effects:
-            scores |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)
+        if len(measures) > 1:
+            scores |= scores_of(unrelated_effect(measures[1], measures[0]), "unrelated", with_intervals=shown)
         return scores
 
 

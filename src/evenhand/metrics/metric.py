@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
+from typing import Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
@@ -33,7 +33,6 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import context_mapping
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, engines_with, one_step_in_batches
@@ -97,17 +96,9 @@ class InstanceScores(Dict[str, float]):
     main: str
 
 
-if TYPE_CHECKING:
-
-    class IntervalFields(MapReduceMetric):
-        """The fields of :class:`~evenhand.options.IntervalOptions`."""
-
-        interval: str = "auto"
-        cluster_field: Maybe[Union[str, bool]] = None
-else:
-    IntervalFields = fields_class(
-        "IntervalFields", MapReduceMetric, IntervalOptions, module=__name__, left_out=("level",)
-    )
+IntervalFields: Any = fields_class(
+    "IntervalFields", MapReduceMetric, IntervalOptions, module=__name__, left_out=("level",)
+)
 
 
 class RecipeInput(EvaluationInput):
@@ -116,7 +107,7 @@ class RecipeInput(EvaluationInput):
     instance: Mapping[str, Any] = MappingProxyType({})
 
 
-class EvenhandMetric(IntervalFields):
+class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     """The base of all metrics of evenhand, for judges and for recorded votes.
 
     The scores of an instance and of all instances name the main score in ``score_name``.
@@ -190,11 +181,7 @@ class EvenhandMetric(IntervalFields):
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them."""
-        data = {name: _in_full(given, getattr(self, name, None)) for name, given in data.items()}
-        for name in ("criteria", *DOCUMENTS):
-            if data.get(name) is not None and not isinstance(data[name], str):
-                data[name] = getattr(self, name).to_dict()
-        return data
+        return {name: _in_full(given, getattr(self, name, None)) for name, given in data.items()}
 
     def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> "RecipeInput":
         prediction, references, task_data = super()._instance_to_evaluation_input(instance)
@@ -227,7 +214,7 @@ class EvenhandMetric(IntervalFields):
         """Return the scores of one instance, and its votes, unless another score has this name."""
         entries, main = self.instance_scores(intermidate), intermidate.score_name
         if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
-            lines = [line_of(cell, ["prompts"]) for cell in intermidate.cells()]
+            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
             entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
         numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
         scores = InstanceScores({self.main_score: entries[main], **numbers})
@@ -279,10 +266,10 @@ class EvenhandMetric(IntervalFields):
 
 
 def _in_full(given: Any, held: Any) -> Any:
-    """Write an artifact of a catalog in full: unitxt writes its id alone, without the fields that were overridden."""
+    """Write artifacts in full: of one of a catalog, unitxt writes the id alone, without fields that were overridden."""
     if isinstance(held, list):
         return [_in_full(*pair) for pair in zip(as_list(given), held, strict=True)]
-    return held.to_dict() if isinstance(held, Artifact) and held.__id__ is not None else given
+    return held.to_dict() if isinstance(held, Artifact) else given
 
 
 def number_or_nan(value: Union[float, Missing, None]) -> float:
@@ -405,23 +392,16 @@ def _identity(instance: Mapping[str, Any]) -> Identity:
     return tuple(map(id, values([instance[name] for name in ("__idx__", "task_data", "prediction", "references")])))
 
 
-if TYPE_CHECKING:
-
-    class RunFields(EvenhandMetric):
-        """The fields of :class:`~evenhand.options.RunOptions` and :class:`~evenhand.options.GoldOptions`."""
-
-        def __getattr__(self, name: str) -> Any: ...
-else:
-    RunFields = fields_class(
-        "RunFields",
-        fields_class("GoldFields", EvenhandMetric, GoldOptions, module=__name__),
-        RunOptions,
-        module=__name__,
-        left_out=tuple(IntervalOptions.model_fields),  # those of all metrics; ``level`` is unitxt's confidence_level
-    )
+RunFields: Any = fields_class(
+    "RunFields",
+    fields_class("GoldFields", EvenhandMetric, GoldOptions, module=__name__),
+    RunOptions,
+    module=__name__,
+    left_out=tuple(IntervalOptions.model_fields),  # those of all metrics; ``level`` is unitxt's confidence_level
+)
 
 
-class JudgeMetric(RunFields):
+class JudgeMetric(RunFields):  # type: ignore[misc] # as above
     """The base of every metric in which a model judges: a run of a mode over the instances.
 
     Attributes:
@@ -506,10 +486,8 @@ class JudgeMetric(RunFields):
                     "by writing them: give the catalog id of an engine, or an engine artifact, such as "
                     "evenhand.SimulatedEngine(…)"
                 )
-        if (given := data.get("inference_engine")) is not None:
-            made = [to_artifact(each).to_dict() if isinstance(each, Engine) else each for each in as_list(given)]
-            data = {**data, "inference_engine": made if isinstance(given, list) else made[0]}
-        return super().process_data_before_dump(data)
+        written: Dict[str, Any] = super().process_data_before_dump(data)
+        return written
 
     def engines(self) -> list[Any]:
         """Return the engines of the panel.
@@ -593,12 +571,11 @@ class JudgeMetric(RunFields):
         return [*fields.values(), *([rows_field] if rows_field else [])]
 
     @abstractmethod
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
+    def mode_of(self, judged: Sequence[Any]) -> Mode[Any]:
         """Return the way of judging, with the settings of the run, checked.
 
         Args:
             judged: The criteria, each once.
-            panel: The judges; empty while the settings are checked.
         """
 
     def freeze(self, given: Any) -> Any:
@@ -669,7 +646,7 @@ class JudgeMetric(RunFields):
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         panel, evaluator = self.panel()
-        mode = self.mode_of(distinct(about.judged for about in subjects), panel)
+        mode = self.mode_of(distinct(about.judged for about in subjects))
         for judge in panel:
             if isinstance(judge, UnitxtBridge):
                 caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
@@ -685,10 +662,9 @@ class JudgeMetric(RunFields):
         )
         if self.gold_field is not None:
             self._check_labels(planned)
-        cast_votes = mode.ask(subjects, panel)
         return [
-            replace(each, result=mode.result(each.about, votes), votes=votes)
-            for each, votes in zip(planned, cast_votes, strict=True)
+            replace(each, about=about, result=mode.result(about, votes), votes=votes)
+            for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
         ]
 
     def _name(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:

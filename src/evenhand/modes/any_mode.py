@@ -41,10 +41,6 @@ from evenhand.votes import Verdict
 
 T = TypeVar("T")
 
-_MOST_COLUMNS = 10
-"""The most columns of a table that can be read on a page."""
-
-
 MODES: Final[Mapping[str, type[Mode[Any]]]] = {
     mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, WinratesMode, RubricMode)
 }
@@ -219,7 +215,7 @@ class ModeAnalysis(Analysis):
         return {(each.system, each.instance): each.about for each in self.entries}
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return the measures, one row per system; if they are too many for a page's width, one row per measure."""
+        """Return the measures, one row per system."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
@@ -228,9 +224,7 @@ class ModeAnalysis(Analysis):
         names = dict.fromkeys(name for own in reported.values() for name in own)
         score = f"score [{format_level(self.parameters['level'])}]"
         columns = [Column(name.replace("_", " ") or score, _measure_cell(name), optional=True) for name in names]
-        table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
-        fits = len(table.headers) <= _MOST_COLUMNS
-        return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
+        return (measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores"),)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each subject."""

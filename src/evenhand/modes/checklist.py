@@ -543,7 +543,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
     return tuple(reports)
 
 
-MOST_QUESTIONS = 40
 _MICRO = (
     "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
     "responses (macro)."
@@ -760,13 +759,10 @@ class ChecklistAnalysis(Analysis):
         def rate_of(system: str) -> Column:
             return Column(system, lambda own: format_interval(own[system].pass_rate if system in own else None))
 
-        rates, level, notes = [*map(rate_of, self.reports)], format_level(self.parameters["level"]), []
+        rates, level = [*map(rate_of, self.reports)], format_level(self.parameters["level"])
         unanswered = Column("unanswered", lambda own: format_count(sum(item.unanswered for item in own.values())))
-        columns, rows = [*rates, unanswered], list(questions.items())
-        if len(rows) > MOST_QUESTIONS:
-            notes.append(f"{len(rows) - MOST_QUESTIONS} more questions are in the reports of the table.")
         title, labels = f"Pass rate of each question [{level}]", ("question", "category")
-        yield measures_table(title, labels, rows[:MOST_QUESTIONS], columns, notes, kind="questions")
+        yield measures_table(title, labels, questions, [*rates, unanswered], kind="questions")
         if len(categories) > 1:
             title = f"Pass rate of each category, over its answers about all responses [{level}]"
             yield measures_table(title, ("category",), categories, rates, [_MICRO], kind="categories")

@@ -8,13 +8,11 @@ is decided by who comes first. :class:`BestOfMode` gives selection rates. :class
 from __future__ import annotations
 
 import bisect
-import hashlib
-import json
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -23,8 +21,9 @@ import numpy as np
 from evenhand.aggregation.verdict import TOLERANCE, check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion, fold_label
 from evenhand.engines.base import JudgeEngine
-from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
+from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
+from evenhand.judging.grid import draw
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
 from evenhand.options import FlowName
@@ -43,19 +42,12 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, Uniformity, grade_score_chance, mean_intervals, ratio_intervals, uniformity
-from evenhand.statistics.consistency import grade_score_parts, mean_score_interval
+from evenhand.statistics.consistency import grade_score_parts
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Verdict, Vote
 
-CHOICE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "select": "best_of_select",
-        "evaluate_first": "best_of_evaluate_first",
-        "avoid_order_bias": "best_of_avoid_order_bias",
-        "grade": "best_of_grade",
-    }
-)
-"""The name of each of the four ways of asking -> the prompt."""
+CHOICE_PROMPTS: Final = ("select", "evaluate_first", "avoid_order_bias", "grade")
+"""The four ways of asking; the prompt of each is named ``best_of_<name>``."""
 
 
 def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
@@ -71,11 +63,11 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     ('best_of_grade', None)
     """
     if prompt is None:
-        return CHOICE_PROMPTS["evaluate_first"] if flow == "one_step" else None
-    known: dict[str, str] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
+        return "best_of_evaluate_first" if flow == "one_step" else None
     if "{{" in prompt:
         return prompt
-    if prompt not in known:
+    name = prompt.removeprefix("best_of_")
+    if name not in CHOICE_PROMPTS:
         raise InvalidPromptError(
             f"the prompt {prompt[:80]!r} cannot ask for the best of several candidates. "
             f"{did_you_mean(prompt, CHOICE_PROMPTS)} A text of your own names {{{{ responses }}}}"
@@ -85,7 +77,7 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
             f"prompt={prompt!r} asks for reasons and choice in one reply, which flow={flow!r} does not: set "
             "flow='one_step', or leave the prompt out"
         )
-    return known[prompt]
+    return f"best_of_{name}"
 
 
 @dataclass(frozen=True)
@@ -133,22 +125,6 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
     )
     identifier = about.row_name if unrelated is None else f"{about.row_name}/unrelated"
     return about.question(identifier, choice, responses, mode="choose")
-
-
-class EqualCandidatesWarning(EvenhandWarning):
-    """Candidates of one instance have the same text, so that no judge can distinguish them."""
-
-
-def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
-    """Warn (:class:`EqualCandidatesWarning`) of instances in which two candidates have the same text."""
-    alike = [row.instance for row in rows if len(set(row.responses)) < len(row.responses)]
-    if alike:
-        warnings.warn(
-            f"in {len(alike)} of {len(rows)} instances (first in {alike[0]}) candidates have the same text: between "
-            "them a judge can only go by the place, and seems to change its mind. Leave one of them out",
-            EqualCandidatesWarning,
-            stacklevel=3,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,37 +258,33 @@ def select(
         by_judge.setdefault(vote.judge_id, []).append(vote)
     judged = [_judge_shares(own, len(names), policy) for own in by_judge.values()]
     weights = np.array([own[0].weight if aggregation == "weighted_mode" else 1.0 for own in by_judge.values()])
-    known = [shares is not None for shares, _, _ in judged]
-    own_shares = [shares for shares, _, _ in judged if shares is not None]
-    shares: FloatArray | None = np.average(own_shares, axis=0, weights=weights[known]) if own_shares else None
-    leader = None if shares is None else _leader(shares)
-    if aggregation == "unanimous" and any(each is None or _leader(each) != leader for each, _, _ in judged):
-        leader = None
+    known = np.array([own is not None for own, _, _ in judged])
+    shares, leaders = None, set[int | None]()
+    if known.any():
+        shares = np.average([own for own, _, _ in judged if own is not None], axis=0, weights=weights[known])
+        leaders = {_leader(shares)}
+    if aggregation == "unanimous":
+        leaders |= {None if own is None else _leader(own) for own, _, _ in judged}
+    leader = leaders.pop() if len(leaders) == 1 else None
     consistent = [orders for _, _, orders in judged if orders is not None]
     # a judge set aside may have chosen none or any candidate; so may the unscored part of another
-    counted = np.array(known) | (policy != "abstain")
-    low = np.array([least for _, least, _ in judged]) * counted[:, None]
+    low = np.array([least for _, least, _ in judged]) * (known | (policy != "abstain"))[:, None]
     low, spare = np.average(low, axis=0, weights=weights), np.average(1 - low.sum(axis=1), weights=weights)
-    ends = np.stack([low, low + spare])
-    if shares is not None:
-        ends = np.stack([np.minimum(ends[0], shares), np.maximum(ends[1], shares)])
     unscored_reason: UnscoredReason | None = None
-    if leader is None and (shares is not None or (policy == "abstain" and not all(consistent))):
-        unscored_reason = "inconsistent"
-    elif leader is None:
+    if leader is None:
         reasons = [vote.unscored_reason or "no_match" for vote in votes if vote.selected_index is None]
-        unscored_reason = most_frequent_reason(reasons)
+        disagree = shares is not None or (policy == "abstain" and not all(consistent))
+        unscored_reason = "inconsistent" if disagree else most_frequent_reason(reasons)
     ahead = [] if shares is None else np.flatnonzero(shares >= shares.max() - TOLERANCE).tolist()
+    named = Counter(vote.selected_index for vote in votes)
     return Selection(
         names=names,
         missing=missing,
         shares=None if shares is None else tuple(shares.tolist()),
         selected=None if leader is None else names[leader],
         position_consistent=all(consistent) if consistent else None,
-        agreement=max(
-            (sum(vote.selected_index == place for vote in votes) / len(votes) for place in ahead), default=None
-        ),
-        bounds=tuple(map(tuple, np.clip(ends, 0.0, 1.0).T.tolist())),
+        agreement=max((named[place] / len(votes) for place in ahead), default=None),
+        bounds=tuple(zip(low.tolist(), np.minimum(low + spare, 1.0).tolist(), strict=True)),
         unscored_reason=unscored_reason,
         votes=tuple(votes),
     )
@@ -325,19 +297,19 @@ def _judge_shares(votes: Sequence[Vote], count: int, policy: str) -> tuple[Float
     that were answered.
     """
     by_order: dict[tuple[int, ...], list[int | None]] = {}
-    for vote in votes:
+    for vote in sorted(votes, key=lambda vote: vote.order):
         by_order.setdefault(vote.order, []).append(vote.selected_index)
-    drawn = [by_order[order] for order in sorted(by_order)]
-    counts = np.array([[own.count(place) for place in range(count)] for own in drawn], dtype=float)
+    drawn = np.array([[*map(own.count, range(count)), len(own)] for own in by_order.values()], dtype=float)
+    counts, asked = drawn[:, :-1], drawn[:, -1:]
     answered = counts.sum(axis=1) > 0
     leaders = {_leader(own) for own in counts[answered]}
     consistent = len(leaders) == 1 and None not in leaders if answered.sum() > 1 else None
     if policy == "first":
-        drawn, counts, answered = drawn[:1], counts[:1], answered[:1]
-    aside = policy == "abstain" and len(drawn) > 1 and not (consistent and answered.all())
+        counts, asked, answered = counts[:1], asked[:1], answered[:1]
+    aside = policy == "abstain" and len(counts) > 1 and not (consistent and answered.all())
     read = counts[answered]
     shares = None if aside or not len(read) else (read / read.sum(axis=1, keepdims=True)).mean(axis=0)
-    return shares, (counts / [[len(own)] for own in drawn]).mean(axis=0), consistent
+    return shares, (counts / asked).mean(axis=0), consistent
 
 
 def _leader(shares: FloatArray) -> int | None:
@@ -457,7 +429,6 @@ class InstanceGrade:
         llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); a mean as well.
         choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); a mean as well.
         asked: Votes asked for: rotations × draws, without those that the budget left out.
-        answered: Votes asked for that named an option.
         chosen: The number of votes for each candidate, in their own order.
         places: The number of votes for each place, the first one first.
         unscored_reason: Why there is no score: the most frequent reason of the votes.
@@ -470,11 +441,15 @@ class InstanceGrade:
     llm_score: float | None
     choice_score: float | None
     asked: int
-    answered: int
     chosen: tuple[int, ...]
     places: tuple[int, ...]
     unscored_reason: UnscoredReason | None
     chances: tuple[float, ...]
+
+    @property
+    def answered(self) -> int:
+        """Votes asked for that named an option."""
+        return sum(self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,7 +481,6 @@ class Grading(ReplyMeasures):
     """The Grade Score of one judge on a data set, and its components.
 
     Attributes:
-        judge_id: The judge.
         grade_score: Mean over the scored instances.
         chance_corrected: Mean of (G − E) / (1 − E), with E the score of a random judge: 0 is chance, 1 perfection.
         llm_score: Mean evenness of the places chosen.
@@ -522,7 +496,6 @@ class Grading(ReplyMeasures):
         level: The level of the intervals, which are over instances.
     """
 
-    judge_id: str
     grade_score: Interval | Missing = measure("score", always=True)
     chance_corrected: Interval | Missing = measure("score", name="chance_corrected_grade_score", always=True)
     llm_score: Interval | Missing = measure("score", always=True)
@@ -560,32 +533,13 @@ Runs = tuple[tuple[Vote, ...], ...]
 candidates have a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class GradeMeasures:
-    """The Grade Scores of each judge.
-
-    Attributes:
-        gradings: Judge -> its Grade Score without the unrelated option, and with it, if it was asked.
-        effects: Judge -> the effect of the unrelated option; empty if none was asked with.
-    """
-
-    gradings: Mapping[str, tuple[Grading, ...]]
-    effects: Mapping[str, UnrelatedEffect]
-
-
 UNRELATED: Final = "unrelated"
 """The fact about a subject that is the text of its unrelated option; None if nothing can be asked."""
 
 
 @dataclass(frozen=True)
 class GradeMode(ChoiceMode[Runs]):
-    """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
-
-    Attributes:
-        judges: The judges whose Grade Scores are reported.
-    """
-
-    judges: tuple[str, ...] = ()
+    """A judge chooses the best candidate in every rotation, by a criterion, as for the best of N."""
 
     asks_for: ClassVar = "a Grade Score, which is of one judge asked in all rotations (metrics.evenhand.best_of is not)"
     accepts: ClassVar = MappingProxyType(
@@ -599,8 +553,8 @@ class GradeMode(ChoiceMode[Runs]):
     @property
     def prompt(self) -> str:
         """The name of the prompt."""
-        asked = self.flow.prompt
-        return next((name for name, full in CHOICE_PROMPTS.items() if full == asked), "own")
+        name = str(self.flow.prompt).removeprefix("best_of_")
+        return name if name in CHOICE_PROMPTS else "own"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
@@ -610,11 +564,6 @@ class GradeMode(ChoiceMode[Runs]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Runs:
         """Return the votes, run by run."""
         return tuple(map(tuple, votes)) or ((),) * len(_runs(about))
-
-    def record(self, about: Subject, result: Runs) -> dict[str, Any]:
-        """Return each judge's Grade Score without the unrelated option."""
-        del about
-        return {judge: self.grade_of(judge, result[0]).grade_score for judge in self.judges}
 
     def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Return the cell without the unrelated option, and the cell with it, if it was asked."""
@@ -628,22 +577,14 @@ class GradeMode(ChoiceMode[Runs]):
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
     ) -> list[Cell]:
         """Judge subjects, and return the cells without the unrelated option, followed by those with it."""
-        found = zip(subjects, self.ask(subjects, judges), places, strict=True)
-        runs = zip(*(self.cells(*each) for each in found), strict=True)
+        found = zip(self.ask(subjects, judges), places, strict=True)
+        runs = zip(*(self.cells(*each, place) for each, place in found), strict=True)
         return [Cell(about, tuple(votes)) for run in runs for about, votes in run]
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> GradeMeasures:
-        """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> tuple[Grading, ...]:
+        """Return the Grade Score of the one judge without the unrelated option, and with it, if it was asked."""
         del subjects
-        runs = list(zip(*results, strict=True))
-        gradings = {
-            judge: tuple(grade(votes, judge, level=level, seed=self.options.seed) for votes in runs)
-            for judge in self.judges
-        }
-        return GradeMeasures(
-            gradings=gradings,
-            effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
-        )
+        return tuple(grade(votes, level=level, seed=self.options.seed) for votes in zip(*results, strict=True))
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criterion."""
@@ -653,10 +594,6 @@ class GradeMode(ChoiceMode[Runs]):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of a result, as plain JSON."""
         return {"prompts": [self.prompt], **self.run_parameters()}
-
-    def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
-        """Return the grade of one judge on one instance."""
-        return _instance_grade([vote for vote in votes if vote.judge_id == judge], self.options.seed)
 
 
 def _runs(about: Subject) -> list[tuple[str, ...]]:
@@ -684,10 +621,10 @@ def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, 
     for row in rows:
         for text in filter(str.strip, row.responses):
             holders.setdefault(text, {}).update(dict.fromkeys(row.data_classifications))
-    circle, drawn = sorted((_lot(seed, "text", str(text)), str(text)) for text in holders), []
+    circle, drawn = sorted((draw(seed, "unrelated", "text", str(text)), str(text)) for text in holders), []
     for row in rows:
         own = {fold_label(text) for text in row.responses}
-        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.row_name), ""))
+        start = bisect.bisect(circle, (draw(seed, "unrelated", "instance", row.draw_key or row.row_name), ""))
         around = (text for _, text in (*circle[start:], *circle[:start]) if len(row.responses) > 1)
         found = next((text for text in around if fold_label(text) not in own), None)
         if found is None and len(row.responses) > 1:
@@ -700,39 +637,31 @@ def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, 
     return tuple(drawn)
 
 
-def _lot(seed: int, *labels: str) -> float:
-    """Return a number in [0, 1) that the seed and the labels determine."""
-    material = json.dumps([seed, "unrelated", *labels]).encode()
-    return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
-
-
-def grade(votes: Sequence[Sequence[Vote]], judge_id: str, *, level: Level = 0.95, seed: int = 0) -> Grading:
+def grade(votes: Sequence[Sequence[Vote]], *, level: Level = 0.95, seed: int = 0) -> Grading:
     """Compute the Grade Score of one judge from its choices in the cyclic rotations.
 
     Each draw of an instance is a set of rotations of its own and has its own score; an instance counts the mean of its
     draws, and the intervals are over instances. Histograms add up an instance's draws.
 
     Args:
-        votes: All votes on each instance, of this judge and of others; none if fewer than two candidates were left.
-            The orders of an instance must be the rotations of its candidates' own order.
-        judge_id: The judge whose votes count.
+        votes: The votes of the judge on each instance; none if fewer than two candidates were left. The orders of an
+            instance must be the rotations of its candidates' own order.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of simulated chance levels and of the histograms' tests.
     """
-    own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]
-    instances = tuple(_instance_grade(cast, seed) for cast in own)
+    instances = tuple(grade_instance(cast, seed=seed) for cast in votes)
     every = [chance for each in instances for chance in each.chances]
     lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(every), "llm_score": 0.0, "choice_score": 0.0}
-    means: dict[str, Any] = {
-        name: or_missing(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
-        for name, low in lowest.items()
-    }
+    means: dict[str, Any] = {}
+    for name, low in lowest.items():
+        column = np.array([getattr(each, name) for each in instances], dtype=float)
+        (mean,) = mean_intervals(column, level=level, bounds=(low, 1.0), on_logit_scale=True)
+        means[name] = or_missing(mean, NOT_SCORED)
     chose, asked = [each.answered for each in instances], [each.asked for each in instances]
     (answered,) = ratio_intervals(chose, asked, level=level)
     return Grading(
-        judge_id=judge_id,
         **means,
-        **reply_measures(own, level=level),
+        **reply_measures(votes, level=level),
         chance=float(np.mean(every)) if every else Missing(NOT_SCORED),
         answered=or_missing(answered, "nothing was asked"),
         num_instances=len(instances),
@@ -796,14 +725,15 @@ def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
     return places, candidates
 
 
-def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
+def grade_instance(votes: Sequence[Vote], *, seed: int = 0) -> InstanceGrade:
+    """Return the grade of one judge's votes on one instance."""
     n_options = len(votes[0].order) if votes else 0
     drawn: dict[int, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote.sample):
         drawn.setdefault(vote.sample, []).append(vote)
     scores, chances = [], []
-    for draw in drawn.values():
-        by_place, by_candidate = _counts(draw, n_options)
+    for cast in drawn.values():
+        by_place, by_candidate = _counts(cast, n_options)
         if (answered := int(by_place.sum())) >= 2:
             chance = grade_score_chance(n_options, answered, seed=seed)
             own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
@@ -820,7 +750,6 @@ def _instance_grade(votes: Sequence[Vote], seed: int) -> InstanceGrade:
         llm_score=evenness,
         choice_score=share,
         asked=sum(vote.unscored_reason not in WITHHELD for vote in votes),
-        answered=int(places.sum()),
         chosen=tuple(candidates.tolist()),
         places=tuple(places.tolist()),
         unscored_reason=None if scores else reason,
@@ -842,39 +771,7 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
     return tuple(found)
 
 
-_NAMES: Final = ("judge", "prompt", "unrelated")
-"""The headers of what names a run."""
-
 _OF_INSTANCES: Final = ("grade_score", "llm_score", "choice_score", "asked", "answered", "unscored_reason")
-
-
-def _names_of(judge: str, prompt: str, unrelated: bool) -> tuple[str, str, str]:
-    return judge, prompt, "yes" if unrelated else "no"
-
-
-@dataclass(frozen=True, slots=True)
-class GradedInstance:
-    """One instance under one prompt, with or without an unrelated option.
-
-    Attributes:
-        instance: The row's index.
-        prompt: The prompt's name.
-        with_unrelated: Whether this is the run with an unrelated option.
-        candidates: The names of the candidates that have a text, in their own order.
-        missing: The names of those without one.
-        unrelated: The text of the unrelated option, which comes after the others; None without one.
-        votes: All judges' votes; none if fewer than two candidates are left.
-        cluster: The cluster of the row; None if rows are independent.
-    """
-
-    instance: int
-    prompt: str
-    with_unrelated: bool
-    candidates: tuple[str, ...]
-    missing: tuple[str, ...]
-    unrelated: str | None
-    votes: tuple[Vote, ...]
-    cluster: str | None = None
 
 
 class GradeAnalysis(Analysis):
@@ -887,36 +784,27 @@ class GradeAnalysis(Analysis):
     compared: ClassVar = ("grade_score", "grade_score")
     same_rows: ClassVar = ("prompt", "with_unrelated")
 
-    def read(self, cells: Iterable[Cell]) -> Iterator[GradedInstance]:
-        """Make an instance, under one prompt, of each cell."""
-        for about, votes, _ in cells:
-            held: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in about.items()
-            }
-            yield GradedInstance(**held, votes=votes)
-
-    @property
-    def instances(self) -> tuple[GradedInstance, ...]:
-        """The entries, ordered by prompt, by run (without the unrelated option first), and by row."""
-        return self.entries
+    def read(self, cells: Iterable[Cell]) -> Iterable[Cell]:
+        """Return the cells: instances, each under one prompt, with or without an unrelated option."""
+        return cells
 
     @cached_property
-    def runs(self) -> Mapping[tuple[str, bool], list[GradedInstance]]:
+    def runs(self) -> Mapping[tuple[str, bool], list[Cell]]:
         """``(prompt, with the unrelated option?)`` -> the instances."""
-        found: dict[tuple[str, bool], list[GradedInstance]] = {}
-        for each in self.entries:
-            found.setdefault((each.prompt, each.with_unrelated), []).append(each)
+        found: dict[tuple[str, bool], list[Cell]] = {}
+        for cell in self.entries:
+            found.setdefault((cell.about["prompt"], cell.about["with_unrelated"]), []).append(cell)
         return found
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
         """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
-        level = self.level_over([each.cluster for each in next(iter(self.runs.values()))])
-        return {
-            (judge, *run): grade([each.votes for each in own], judge, level=level, seed=self.parameters["seed"])
-            for judge in self.parameters["judges"]
-            for run, own in self.runs.items()
-        }
+        level = self.level_over([cell.about["cluster"] for cell in next(iter(self.runs.values()))])
+        found = {}
+        for judge, (run, own) in product(self.parameters["judges"], self.runs.items()):
+            votes = [[vote for vote in cell.votes if vote.judge_id == judge] for cell in own]
+            found[judge, *run] = grade(votes, level=level, seed=self.parameters["seed"])
+        return found
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
@@ -937,10 +825,9 @@ class GradeAnalysis(Analysis):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the choices of each run, which have no verdict."""
-        for each in self.entries:
-            run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
-            unrelated = ("(unrelated)",) if each.unrelated is not None else ()
-            names = (*each.candidates, *unrelated)
+        for about, votes, _ in self.stored.cells():
+            run = (about["instance"], about["prompt"], *(["unrelated"] if about["with_unrelated"] else []))
+            names = (*about["candidates"], *([] if about["unrelated"] is None else ["(unrelated)"]))
             yield QuestionAsked(
                 name="/".join(map(str, run)),
                 criterion=self.criterion.name,
@@ -949,14 +836,14 @@ class GradeAnalysis(Analysis):
                 systems=names,
                 selected=None,
                 score=None,
-                verdict=Verdict() if each.votes else MISSING_RESPONSE,
+                verdict=Verdict() if votes else MISSING_RESPONSE,
                 compares=True,
                 offered=tuple(f"Option {place + 1}" for place in range(len(names))),
             )
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of scores, the effect of the unrelated option if there is one, and the places chosen."""
-        level = format_level(self.parameters["level"])
+        level, labels = format_level(self.parameters["level"]), ("judge", "prompt", "unrelated")
         scores = (
             Column("LLM\nscore", "llm_score", limits=False),
             Column("choice\nscore", "choice_score", limits=False),
@@ -972,55 +859,52 @@ class GradeAnalysis(Analysis):
             Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
         )
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
-        runs = {_names_of(*run): grading for run, grading in self.gradings.items()}
-        found = self.unrelated_effects
-        tables = [measures_table(title, _NAMES, runs, scores, tuple(self._notes()), kind="scores")]
-        if found:
+        runs = {(*run, "yes" if unrelated else "no"): each for (*run, unrelated), each in self.gradings.items()}
+        missing = max(grading.num_missing_response for grading in runs.values())
+        notes = [
+            *([f"Instances with fewer than two candidates that have a text: {missing}."] if missing else []),
+            *self.run_notes,
+            *([GRADED_ON_OTHERS] if self.unscored_counts.unscored_votes else []),
+        ]
+        tables = [measures_table(title, labels, runs, scores, notes, kind="scores")]
+        if found := self.unrelated_effects:
             title = "An unrelated option among the candidates"
-            tables.append(measures_table(title, _NAMES[:2], found, effects, kind="unrelated"))
-        return (*tables, self._places_table())
-
-    def _places_table(self) -> TextTable:
-        """Return the table with shares of the places, and the tests that they are even."""
-        found = [(_names_of(*run), each) for run, grading in self.gradings.items() for each in grading.histograms]
-        width = max((each.n_options for _, each in found), default=0)
-        rows = []
-        for run, each in found:
-            shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
-            tests = [format_p_value(own.p_value) for own in (each.places, each.candidates)]
-            rows.append((*run, str(each.n_options), *shares, *[""] * (width - len(shares)), *tests))
-        return TextTable(
-            kind="places",
-            title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
-            headers=(*_NAMES, "candidates", *map(str, range(1, width + 1)), "p", "p of candidates"),
-            rows=tuple(rows),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        gradings = list(self.gradings.values())
-        if missing := max((grading.num_missing_response for grading in gradings), default=0):
-            yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        yield from self.run_notes
-        if self.unscored_counts.unscored_votes:
-            yield GRADED_ON_OTHERS
+            tables.append(measures_table(title, labels[:2], found, effects, kind="unrelated"))
+        histograms = [((*run, str(each.n_options)), each) for run, own in runs.items() for each in own.histograms]
+        places = [
+            *(
+                Column(str(place + 1), partial(_share_of_place, place))
+                for place in range(max((each.n_options for _, each in histograms), default=0))
+            ),
+            Column("p", lambda each: format_p_value(each.places.p_value)),
+            Column("p of candidates", lambda each: format_p_value(each.candidates.p_value)),
+        ]
+        title = "Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)"
+        return (*tables, measures_table(title, (*labels, "candidates"), histograms, places, kind="places"))
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each judge, prompt, run and instance."""
         for (judge, prompt, unrelated), grading in self.gradings.items():
-            for each, one in zip(self.runs[prompt, unrelated], grading.instances, strict=True):
+            for (about, cast, _), one in zip(self.runs[prompt, unrelated], grading.instances, strict=True):
                 record: dict[str, Any] = {
                     "judge": judge,
                     "prompt": prompt,
                     "unrelated_option": unrelated,
-                    "instance": each.instance,
-                    "candidates": list(each.candidates),
-                    "missing_candidates": list(each.missing),
-                    "unrelated": each.unrelated,
+                    "instance": about["instance"],
+                    "candidates": about["candidates"],
+                    "missing_candidates": about["missing"],
+                    "unrelated": about["unrelated"],
                     "chance_corrected_grade_score": one.chance_corrected,
                     **{name: getattr(one, name) for name in _OF_INSTANCES},
                     "places": list(one.places),
                     "chosen": list(one.chosen),
                 }
                 if votes:
-                    record["votes"] = vote_rows(vote for vote in each.votes if vote.judge_id == judge)
+                    record["votes"] = vote_rows(vote for vote in cast if vote.judge_id == judge)
                 yield record
+
+
+def _share_of_place(place: int, found: ChoiceHistograms) -> str:
+    """Return the share of a place; empty if there are fewer."""
+    counts = found.places.counts
+    return format_percent(counts[place] / sum(counts)) if place < len(counts) else ""

@@ -14,11 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast, get_args
+from typing import Any, ClassVar, Self, TypeVar, Unpack, get_args
 
 import numpy as np
-import pyarrow
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
@@ -30,6 +28,7 @@ from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
+from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -46,17 +45,9 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, Rules, with_votes
 from evenhand.results.vote_columns import (
-    CELL,
-    OF_VERDICTS_AND_VOTES,
-    BoolArray,
     Cell,
     FloatArray,
-    OnDisk,
     VerdictColumns,
-    codes_of,
-    first_rows,
-    numbers_for_measures,
-    votes_table,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -74,7 +65,7 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
+from evenhand.votes import UnscoredReason, Verdict, Vote
 
 
 class DifferentRangesWarning(EvenhandWarning):
@@ -342,36 +333,39 @@ class RubricMode(Mode[RubricResult]):
         return scores_table(title, ("system",), {(system,): each for system, each in measures.items()}, level=level)
 
 
-def rubric_as_judged(
-    rubric: Rubric,
-    *,
-    auto_na_option: bool = True,
-    na_strategy: str | None = None,
-    na_partial: float | None = None,
-) -> Rubric:
-    """Return the rubric as a run judges it.
+def rubric_as_judged(rubric: Rubric, options: AssessmentOptions) -> Rubric:
+    """Return the rubric as a run judges it, with the NA options and the NA strategy of the run.
 
-    Args:
-        rubric: The rubric as it was written.
-        auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
-            whose options have no values included: whether a criterion applies does not depend on values.
-        na_strategy: Instead of the rubric's own.
-        na_partial: Instead of the rubric's own.
+    Whether a criterion applies does not depend on values: one whose options have no values is offered NA too.
 
     Raises:
         UnknownRuleError: If there is no such strategy.
         InvalidCriterionError: If ``na_partial`` is out of its range.
     """
-    if na_strategy is not None and na_strategy not in get_args(NaStrategy):
-        raise UnknownRuleError(f"na_strategy is {na_strategy!r}. {did_you_mean(na_strategy, get_args(NaStrategy))}")
-    if na_partial is not None and (isinstance(na_partial, bool) or not isinstance(na_partial, int | float)):
-        raise InvalidInputError(f"na_partial is {na_partial!r}; it is a number in [0, 1]")
+    strategy, partial, accepted = options.na_strategy, options.na_partial, get_args(NaStrategy)
+    if strategy is not None and strategy not in accepted:
+        raise UnknownRuleError(f"na_strategy is {strategy!r}. {did_you_mean(strategy, accepted)}")
     judged: dict[str, Any] = {
-        "criteria": tuple(with_na_option(each) if auto_na_option else each for each in rubric.criteria),
-        "na_strategy": rubric.na_strategy if na_strategy is None else cast(NaStrategy, na_strategy),
-        "na_partial": rubric.na_partial if na_partial is None else na_partial,
+        "criteria": tuple(with_na_option(each) if options.auto_na_option else each for each in rubric.criteria),
+        "na_strategy": rubric.na_strategy if strategy is None else strategy,
+        "na_partial": rubric.na_partial if partial is None else partial,
     }
     return Rubric(**{**dict(rubric), **judged})
+
+
+def subject_of_rubric(rubric: Rubric, seen: Iterable[Subject], penalty: LengthPenalty | None) -> Subject:
+    """Return a response as each criterion of a rubric sees it.
+
+    Args:
+        rubric: The rubric as it is judged.
+        seen: The subject of each criterion.
+        penalty: The penalty for the length of the response.
+    """
+    subjects = list(seen)
+    parts = {about.judged.name: about for about in subjects if about.responses}
+    first = next(iter([*parts.values(), *subjects]))
+    facts = {} if penalty is None or not parts else {"length_penalty": penalty.of(first.responses[0])}
+    return replace(first, judged=rubric, facts=facts, parts=parts)
 
 
 def rubric_result(
@@ -640,14 +634,6 @@ class Judgement:
     length_penalty: float | None = None
 
 
-_SELECTED: Final = "verdict_selected_option"
-_NAMED: Final = ("system", "criterion", "gold", "cluster", _SELECTED)
-OF_JUDGEMENTS: Final = pyarrow.schema(
-    [("instance", pyarrow.int64()), *((name, pyarrow.string()) for name in _NAMED), *OF_VERDICTS_AND_VOTES]
-)
-"""The columns that measures need."""
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedColumns:
     """The judgements of one system by one criterion, one per row; shape (n,) each.
@@ -667,6 +653,20 @@ class JudgedColumns:
         """Return all columns, one after the other."""
         about = {name: np.concatenate([part.about[name] for part in parts]) for name in parts[0].about}
         return cls(parts[0].criterion, about, VerdictColumns.joined([part.verdicts for part in parts]))
+
+    @classmethod
+    def of(cls, criterion: Criterion, judgements: Sequence[Judgement], rules: VoteRules) -> Self:
+        """Return the columns of judgements by one criterion."""
+        verdicts = [each.verdict for each in judgements]
+        about = {
+            "instance": [each.instance for each in judgements],
+            "selected": [verdict.selected_label for verdict in verdicts],
+            "gold": [each.gold for each in judgements],
+            "cluster": [each.cluster for each in judgements],
+        }
+        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
+        columns = {name: np.array(values, dtype=object) for name, values in about.items()}
+        return cls(criterion, columns, VerdictColumns.of(verdicts, masses))
 
     def gold_agreement(self, level: IntervalLevel) -> Interval | None:
         """Return the share of the rows with a gold label and a selection whose labels are the same."""
@@ -705,36 +705,6 @@ class JudgedColumns:
         return Outcomes.by(self.criterion, found, system=system, part_of=part_of)
 
 
-def columns_of_table(
-    table: pyarrow.Table, criteria: Sequence[Criterion], first: int = 0, kept: BoolArray | None = None
-) -> dict[tuple[str, str], JudgedColumns]:
-    """Return ``(system, criterion name)`` -> the judgements of one part.
-
-    Args:
-        table: With the columns :data:`OF_JUDGEMENTS`.
-        criteria: All criteria of the result.
-        first: The number of its first row in the whole.
-        kept: The cells that are left; None for all.
-    """
-    verdicts = VerdictColumns.of_table(table)
-    about = first_rows(table.select([CELL, "instance", *_NAMED]))
-    names = pc.unique(about.column("system")).to_pylist()
-    judged = codes_of(about.column("system"), names)
-    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
-    found = {}
-    for (place, system), (number, criterion) in product(enumerate(names), enumerate(criteria)):
-        own: BoolArray = (judged == place) & (asked == number) & (True if kept is None else kept)
-        held, labels = about.filter(own), np.array([*criterion.labels, None], dtype=object)
-        columns = {
-            "instance": held.column("instance").to_numpy() + first,
-            "selected": labels[codes_of(held.column(_SELECTED), criterion.labels)],
-            "gold": labels[codes_of(held.column("gold"), criterion.labels)],
-            "cluster": np.array(held.column("cluster").to_pylist(), dtype=object),
-        }
-        found[system, criterion.name] = JudgedColumns(criterion, columns, verdicts.only(own))
-    return found
-
-
 class VerdictAnalysis(Analysis):
     """Results with a verdict on each response and criterion."""
 
@@ -759,27 +729,13 @@ class VerdictAnalysis(Analysis):
 
     @cached_property
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
-        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made.
-
-        For results on disk under the rules by which they were saved, they are columns of the files.
-        """
-        parts, stored = [], self.stored
-        rules = ("rule", "weights", *VoteRules.model_fields)
-        if isinstance(stored, OnDisk) and all(
-            self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
-        ):
-            for number in stored.numbers:
-                table = stored.columns(number, set(OF_JUDGEMENTS.names) - {CELL})
-                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], stored.kept[number]))
-        else:
-            for part in self.parts(texts=False):
-                cells = zip(part.stored.cells(), part.verdict_rows(), strict=True)
-                table = votes_table((cell._replace(verdict=row) for cell, row in cells), OF_JUDGEMENTS)
-                parts.append(columns_of_table(table, self.criteria))
+        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made."""
+        parts: dict[tuple[str, str], list[JudgedColumns]] = {}
+        for part in self.parts(texts=False):
+            for key, own in part.by_system_and_criterion.items():
+                parts.setdefault(key, []).append(JudgedColumns.of(self.by_name[key[1]], own, self.rules))
         return {
-            (system, name): JudgedColumns.joined(
-                [part[key] for part in parts if (key := (without_lone_surrogates(system), name)) in part]
-            )
+            (system, name): JudgedColumns.joined(parts[system, name])
             for name, system in product(self.by_name, self.systems)
         }
 
@@ -812,7 +768,8 @@ class VerdictAnalysis(Analysis):
         return None if criterion is None else criterion.score_range
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
+    def by_system_and_criterion(self) -> Mapping[tuple[str, str], list[Judgement]]:
+        """``(system, criterion name)`` -> its judgements."""
         cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
         for item in self.entries:
             cells[item.system, item.criterion].append(item)
@@ -838,10 +795,8 @@ class VerdictAnalysis(Analysis):
             yield with_votes(record, [verdict], votes=votes)
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the records, with further columns that measures need."""
-        for row, each in zip(self.records(), self.entries, strict=True):
-            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
-            yield {**row, **numbers_for_measures(each.verdict, mass)}
+        """Give the records."""
+        return self.records()
 
 
 class JudgementAnalysis(VerdictAnalysis):
@@ -975,7 +930,7 @@ class JudgementAnalysis(VerdictAnalysis):
         found: dict[tuple[str, str], PanelReport] = {}
         several = len(self.parameters["judges"]) > 1 or samples > 1
         for criterion, system in product(self.criteria, self.systems) if several else ():
-            cell = self._cells[system, criterion.name]
+            cell = self.by_system_and_criterion[system, criterion.name]
             values: dict[str | None, float | None] = {each.label: each.value for each in criterion.options}
             right = [values.get(item.gold) for item in cell]
             report = panel_report(
@@ -1016,7 +971,7 @@ class JudgementAnalysis(VerdictAnalysis):
                 raise InvalidInputError(
                     "na_strategy and na_partial are for the table of a rubric; this one is of criteria"
                 )
-            rubric = rubric_as_judged(rubric, auto_na_option=False, na_strategy=na_strategy, na_partial=na_partial)
+            rubric = rubric_as_judged(rubric, AssessmentOptions(na_strategy=na_strategy, na_partial=na_partial))
         changed = self.changed_rules(rules)
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
@@ -1043,7 +998,7 @@ class JudgementAnalysis(VerdictAnalysis):
 
     def _rows_of(self, system: str) -> Iterator[tuple[Judgement, ...]]:
         """Give the judgements of each response of a system, one per criterion."""
-        return zip(*(self._cells[system, name] for name in self.by_name), strict=True)
+        return zip(*(self.by_system_and_criterion[system, name] for name in self.by_name), strict=True)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""

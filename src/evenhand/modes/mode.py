@@ -63,6 +63,7 @@ class Subject:
         gold: Name of a criterion or item, or two systems -> the label of a person.
         parts: Criterion name -> the subject as that criterion sees it, where each shows a context of its own; a
             criterion for which there is no response is left out.
+        pairs: Places of two texts that are compared -> the round of the design; None for all pairs.
     """
 
     instance: int
@@ -78,6 +79,7 @@ class Subject:
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     gold: Mapping[Any, Any] = field(default_factory=lambda: MappingProxyType({}))
     parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
+    pairs: Mapping[tuple[int, int], int] | None = None
 
     @property
     def row_name(self) -> str:
@@ -341,15 +343,24 @@ class Mode(ABC, Generic[Result]):
             judges: The judges.
             places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
         """
-        asked = zip(subjects, self.ask(subjects, judges), places, strict=True)
-        return [Cell(about, tuple(cast)) for each in asked for about, cast in self.cells(*each)]
+        asked = zip(self.ask(subjects, judges), places, strict=True)
+        return [Cell(about, tuple(cast)) for each, place in asked for about, cast in self.cells(*each, place)]
 
-    def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
-        """Return the votes on each question about each subject; all questions are in one queue."""
+    def ask(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
+    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
+        """Return each subject with the votes on each question about it; all questions are in one queue.
+
+        Args:
+            subjects: The judged subjects.
+            judges: The judges.
+            options: The options of the run, if other limits hold than those of the mode.
+        """
         asked = [self.questions(about) for about in subjects]
         flat = [question for questions in asked for question in questions]
-        votes = iter(ask(flat, judges, self.options, self.flow))
-        return [tuple(next(votes) for _ in questions) for questions in asked]
+        votes = iter(ask(flat, judges, options or self.options, self.flow))
+        cast = [tuple(next(votes) for _ in questions) for questions in asked]
+        return list(zip(subjects, cast, strict=True))
 
     def made_by(
         self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], others: Sequence[Mode[Any]] = ()
@@ -371,10 +382,6 @@ class Mode(ABC, Generic[Result]):
             for about in subjects
         )
         return {**by, "fingerprint": fingerprint(judges, asked, examples, shown)}
-
-    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
-        """Judge each subject and return its result."""
-        return [self.result(*cast) for cast in zip(subjects, self.ask(subjects, judges), strict=True)]
 
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """Return the calls, tokens and cost of :meth:`judge`, without a call."""

@@ -22,10 +22,9 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judging.estimate import RunEstimate, estimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
-from evenhand.judging.progress import tell
-from evenhand.judging.run import ask, limits_after
+from evenhand.judging.run import limits_after
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import (
     MISSING,
@@ -44,7 +43,7 @@ from evenhand.numbers import (
     or_missing,
     state_p_value,
 )
-from evenhand.options import Reduction
+from evenhand.options import Reduction, RunOptions
 from evenhand.question import Question, comparison_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
@@ -68,15 +67,14 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import Contests, rate_against_each
 from evenhand.statistics.intervals import (
+    BoolArray,
     ConfidenceSequence,
     FloatArray,
     IntervalLevel,
     Level,
     bounds_between,
     cluster_sums,
-    hedged,
     mean_leads,
-    p_value_of,
 )
 from evenhand.statistics.ranking import PairComparison, Ranking, SystemRanking, holm, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
@@ -178,10 +176,16 @@ class Contest:
             return None
         return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)
 
-    @property
-    def set_aside(self) -> bool:
-        """Whether all its votes are scored, and it has no score all the same, since the orders disagree."""
-        return self.score is None and self.verdict.complete
+    def battles(self, value: float, reduction: Reduction) -> tuple[float, float]:
+        """Return the wins of ``first`` and the battles if the verdict had this value, as shares of the most battles.
+
+        ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2,
+        a positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
+        """
+        if reduction == "win_rate":
+            return self.score_at(value), 1.0
+        grade = self.grade_at(value) or 0.0
+        return (max(grade, 0.0) / 2, abs(grade) / 2) if grade else (0.5, 1.0)
 
     @property
     def winner(self) -> str | None:
@@ -252,52 +256,12 @@ def winrates(
     Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
     of scored contests (``win_rate``).
     """
-    won, fought = np.sum(resolved_contests(contests, systems, reduction).meetings.by_system, axis=1).tolist()
-    return {system: wins / met if met else None for system, wins, met in zip(systems, won, fought, strict=True)}
+    return _rates(ContestColumns.of(contests, systems, reduction).resolved)
 
 
-def unscored_limits(contests: Sequence[Contest], reduction: Reduction = "win_rate") -> FloatArray:
-    """Return the least and the greatest results of the first systems, shape (n, 2, 2): wins and battles of each.
-
-    The least are those if every unscored vote had been against the first system, the greatest if all had been for it.
-    An unscored contest is then lost, or won, at the highest grade. One that is scored on some of its votes has the
-    ``bounds`` of its verdict: if only one order is scored it may turn out to be a tie. The two are equal where all is
-    scored. Battles count as a share of the most.
-    """
-    found = []
-    for contest in contests:
-        value = contest.verdict.aggregated_value
-        ends = contest.verdict.bounds or (value, value)
-        found += [
-            (won, 1.0) if end is None else _battles(contest, end, reduction)
-            for won, end in zip((0.0, 1.0), ends, strict=True)
-        ]
-    return np.array(found, dtype=float).reshape(len(contests), 2, 2)
-
-
-def _battles(contest: Contest, value: float, reduction: Reduction) -> tuple[float, float]:
-    """Return the wins of the first system and the battles if the verdict has this value, as shares of the most battles.
-
-    ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
-    positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
-    """
-    if reduction == "win_rate":
-        return contest.score_at(value), 1.0
-    grade = contest.grade_at(value) or 0.0
-    return (max(grade, 0.0) / 2, abs(grade) / 2) if grade else (0.5, 1.0)
-
-
-def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
-    """Return ranks, 1 the best; equals share the better rank, and a system without a winrate has none.
-
-    >>> rankings({"a": 0.5, "b": 1.0, "c": 0.5, "d": None})
-    {'a': 2, 'b': 1, 'c': 2, 'd': None}
-    """
-    placed = [rate for rate in rates.values() if rate is not None]
-    return {
-        system: None if rate is None else 1 + sum(other > rate + TOLERANCE for other in placed)
-        for system, rate in rates.items()
-    }
+def _rates(resolved: Contests) -> dict[str, float | None]:
+    rates = zip(resolved.systems, *np.sum(resolved.meetings.by_system, axis=1).tolist(), strict=True)
+    return {system: won / fought if fought else None for system, won, fought in rates}
 
 
 def instance_rankings(
@@ -309,79 +273,184 @@ def instance_rankings(
     unequal, by strength, for which every contest counts once. None for a system without a scored contest, and for all
     when some of the others are not connected by a chain of contests.
     """
-    resolved = resolved_contests(contests, systems, reduction)
+    resolved = ContestColumns.of(contests, systems, reduction).resolved
     if resolved.meetings.balanced.all():
-        return rankings(winrates(contests, systems, reduction))
-    strengths = fit_strengths(resolved, ties="half", place_all=True).strengths
-    return rankings({system: each.estimate if each else None for system, each in zip(systems, strengths, strict=True)})
+        rates = _rates(resolved)
+    else:
+        strengths = fit_strengths(resolved, ties="half", place_all=True).strengths
+        rates = {name: each.estimate if each else None for name, each in zip(systems, strengths, strict=True)}
+    placed = [rate for rate in rates.values() if rate is not None]
+    return {
+        system: None if rate is None else 1 + sum(other > rate + TOLERANCE for other in placed)
+        for system, rate in rates.items()
+    }
 
 
-def resolved_contests(
-    contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
-) -> Contests:
-    """Return one row per contest, orders and judges collapsed; unscored contests included as such.
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The state of two systems at a look.
 
-    A contest weighs the battles that it is fought over, as a share of the most.
+    Attributes:
+        p_value: The p-value of no difference, corrected by Holm over all pairs; valid at all looks together.
+        decided: Whether it is below the error rate that was asked for.
+        prompts: The number of prompts that were asked for this pair.
     """
-    rows, weights = [], []
-    for contest, number in zip(contests, cluster_numbers(contests), strict=True):
-        value = contest.verdict.aggregated_value
-        rows.append((contest.first, contest.second, contest.score, number, contest.instance))
-        weights.append(1.0 if value is None else _battles(contest, value, reduction)[1])
-    return _arrays(systems, rows, weights)
+
+    p_value: float
+    decided: bool
+    prompts: int
 
 
-def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
+@dataclass(frozen=True, slots=True)
+class ContestColumns:
+    """Contests as columns, one row each.
+
+    Attributes:
+        resolved: The contests with orders and judges collapsed; unscored contests included as such. A contest weighs
+            the battles that it is fought over, as a share of the most.
+        ends: Shape (n, 2, 2): the least and the greatest result of the first system, each its wins and the battles.
+            The least are those if every unscored vote had been against it, the greatest if all had been for it. An
+            unscored contest is then lost, or won, at the highest grade. One that is scored on some of its votes has
+            the ``bounds`` of its verdict: if only one order is scored it may turn out to be a tie.
+        set_aside: Shape (n,): whether all votes are scored, and a contest has no score since the orders disagree.
+    """
+
+    resolved: Contests
+    ends: FloatArray
+    set_aside: BoolArray
+
+    @classmethod
+    def of(cls, contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate") -> Self:
+        """Return the columns of contests, in any order, under a reduction."""
+        place = {system: position for position, system in enumerate(systems)}
+        clusters: dict[str, int] = {}
+        rows = []
+        for each in contests:
+            value, number = each.verdict.aggregated_value, each.instance
+            if each.cluster is not None:
+                number = clusters.setdefault(each.cluster, len(clusters))
+            low, high = each.verdict.bounds or (value, value)
+            ends = (
+                *((0.0, 1.0) if low is None else each.battles(low, reduction)),
+                *((1.0, 1.0) if high is None else each.battles(high, reduction)),
+            )
+            weight = 1.0 if value is None else each.battles(value, reduction)[1]
+            about = (place[each.first], place[each.second], each.score, number, each.instance, weight)
+            rows.append((*about, value is None and each.verdict.complete, *ends))
+        first, second, score, cluster, prompt, weights, aside, *limits = (
+            np.array(rows, dtype=float).reshape(len(rows), 11).T  # NaN for None
+        )
+        resolved = Contests.of(
+            systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt, weight=weights
+        )
+        return cls(resolved, np.stack(limits, axis=1).reshape(-1, 2, 2), aside > 0)
+
+    def rows_of(self, *systems: str) -> BoolArray:
+        """Return the rows in which all of the systems take part."""
+        places = [self.resolved.systems.index(system) for system in systems]
+        rows = [(self.resolved.first == place) | (self.resolved.second == place) for place in places]
+        return np.asarray(np.logical_and.reduce(rows))
+
+    def bounds(
+        self,
+        rate: Interval | None,
+        system: str,
+        *opponents: str,
+        level: Level = 0.95,
+        apart: bool = False,
+    ) -> tuple[float | None, float | None, UnscoredBounds | None]:
+        """Return a system's winrate if every unscored vote had been against it, or for it, and bounds if these lead.
+
+        A contest that was set aside is lost or won too, but is not unscored.
+
+        Args:
+            rate: Its winrate over the scored contests.
+            system: Its name.
+            *opponents: The contests against this system alone.
+            level: The level of the intervals.
+            apart: Take the mean of the winrates against each of the others (:func:`rate_against_each`).
+        """
+        rows = self.rows_of(system, *opponents)
+        if not rows.any():
+            return None, None, None
+        ends, contests, kept = self.ends[rows], self.resolved.only(rows), ~self.set_aside[rows]
+        second = contests.second == contests.systems.index(system)
+        turned = ends[second, ::-1]  # the first system's wins are the second one's losses
+        turned[..., 0] = turned[..., 1] - turned[..., 0]
+        ends[second] = turned
+        met = np.where(second, contests.first, contests.second) * apart
+        columns = met[:, None, None] == np.unique(met)  # (n, 1, opponents)
+        won, fought = (ends[..., place, None] * columns for place in (0, 1))
+        aside, taken, battles = columns[~kept].sum(axis=(0, 1)), won[kept].sum(axis=0), fought[kept].sum(axis=0)
+        unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
+        leading, held = None, battles[0] > 0
+        if unscored.any() and not mean_leads(rate, *(taken[:, held] / battles[:, held]).mean(axis=1).tolist()):
+            over = IntervalLevel.of(level).over(contests.cluster[kept].tolist())
+            least, greatest = (rate_against_each(won[kept, side], fought[kept, side], level=over) for side in (0, 1))
+            if least is not None and greatest is not None:
+                leading = bounds_between(least[0], greatest[0], share=float(unscored.mean()), unit="contests")
+        low, high = taken[0] / (battles[0] + aside), (taken[1] + aside) / (battles[1] + aside)
+        return float(low.mean()), float(high.mean()), leading
+
+    def decisions(self, alpha: float, pairs: int = 0) -> dict[tuple[str, str], Decision]:
+        """Map (first, second) to the state of the two, from their contests so far.
+
+        The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What
+        is unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won
+        for the other. So a decision stands for any unscored votes. Contests that were set aside do not count.
+
+        Args:
+            alpha: The probability at most that any pair of equal systems is ever decided.
+            pairs: The number of pairs to ask about; by default the pairs that have contests.
+        """
+        met, number = np.unique(
+            np.stack([self.resolved.first, self.resolved.second], axis=1), axis=0, return_inverse=True
+        )
+        rows = [number.ravel() == place for place in range(len(met))]
+        p_values = [self._p_value(own & ~self.set_aside) for own in rows]
+        adjusted = holm([*p_values, *[1.0] * (pairs - len(met))]).tolist()
+        names = self.resolved.systems
+        return {
+            (names[first], names[second]): Decision(p_value, p_value < alpha, int(own.sum()))
+            for (first, second), own, p_value in zip(met.tolist(), rows, adjusted, strict=False)
+        }
+
+    def _p_value(self, rows: BoolArray) -> float:
+        """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
+        if not rows.any():
+            return 1.0
+        labels = np.unique(self.resolved.cluster[rows], return_inverse=True)[1]
+        stake = np.bincount(labels).max()  # does not depend on results
+        least, most = (
+            ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
+            for won, fought in cluster_sums(self.ends[rows], labels).transpose(1, 2, 0)
+        )
+        return least.p_value(most)
+
+
+def presented_contests(contests: Sequence[Contest], resolved: Contests) -> Contests:
     """Return one row per vote, the system shown first as ``first``; unscored votes included as such.
 
     Of draws that could stop early the first two: the others were made because those did not agree.
 
     For a graded vote its side counts, as in :attr:`Contest.score`: a win of any grade is 1.
     """
-    rows: list[_Row] = []
-    for contest, number in zip(contests, cluster_numbers(contests), strict=True):
+    about = zip(contests, resolved.first, resolved.second, resolved.cluster, strict=True)
+    rows: list[tuple[Any, ...]] = []
+    for contest, first, second, cluster in about:
         for vote in unselected_draws(contest.verdict.votes):
             side = None if vote.value is None else side_of(vote.value)
-            if vote.order[0] == 0:
-                rows.append((contest.first, contest.second, side, number, contest.instance))
-            else:
-                mirrored = None if side is None else 1 - side
-                rows.append((contest.second, contest.first, mirrored, number, contest.instance))
-    return _arrays(systems, rows)
-
-
-def cluster_numbers(contests: Sequence[Contest]) -> list[int]:
-    """Return a number for the cluster of each contest: its instance, or the cluster of its instance."""
-    numbers: dict[str, int] = {}
-    return [
-        contest.instance if contest.cluster is None else numbers.setdefault(contest.cluster, len(numbers))
-        for contest in contests
-    ]
-
-
-_Row = tuple[str, str, float | None, int, int]
-"""First and second system, score, cluster and prompt."""
-
-
-def _arrays(systems: Sequence[str], rows: Sequence[_Row], weight: Sequence[float] | None = None) -> Contests:
-    place = {system: position for position, system in enumerate(systems)}
-    cells = [(place[first], place[second], *others) for first, second, *others in rows]
-    first, second, score, cluster, prompt = np.array(cells, dtype=float).reshape(len(cells), 5).T  # NaN for None
-    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt, weight=weight)
+            shown = (first, second, side)
+            if vote.order[0] == 1:
+                shown = (second, first, None if side is None else 1 - side)
+            rows.append((*shown, cluster, contest.instance))
+    first, second, score, cluster, prompt = np.array(rows, dtype=float).reshape(len(rows), 5).T  # NaN for None
+    return Contests.of(resolved.systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt)
 
 
 FIRST_BLOCK = 16
 GROWTH = 20
 """Between two looks 16 prompts are asked, or a twentieth of those asked so far, if that is more."""
-
-ABOUT_CONTEST: Final = (
-    *("instance", "first", "second", "round", "cluster", "prompt_id", "first_length", "second_length", "gold"),
-)
-
-
-def about_contest(contest: Contest) -> dict[str, Any]:
-    """Return what names a contest, and what is known of it before it is judged."""
-    return {name: getattr(contest, name) for name in ABOUT_CONTEST}
 
 
 @dataclass(frozen=True)
@@ -414,32 +483,38 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     saved_as: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """Return a question for each pair with both responses."""
-        return tuple(_questions([about], [(0, pair) for pair in _pairs(about)]).values())
+        """Return a question for each pair that meets and has both responses. No question names a system."""
+        found, texts = [], tuple(about.texts.values())
+        for pair in _meetings(about):
+            first, second = (texts[side] for side in pair)
+            if first is not None and second is not None:
+                name = f"{about.row_name}:{pair[0]}-{pair[1]}"
+                found.append(about.question(name, about.judged, (first, second), mode="compare"))
+        return tuple(found)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> tuple[Contest, ...]:
-        """Return the contests of all pairs; one without a response is unscored (``missing_response``)."""
-        cast = dict(zip(_questions([about], [(0, pair) for pair in _pairs(about)]), votes, strict=True))
-        return tuple(self._contest(about, pair, cast.get((0, pair), ())) for pair in _pairs(about))
-
-    def record(self, about: Subject, result: tuple[Contest, ...]) -> dict[str, Any]:
-        """Return each system's winrate."""
-        rates = winrates(result, tuple(about.texts), self.reduction)
-        return {f"{system}_winrate": rate for system, rate in rates.items()}
+        """Return the contests of the pairs that meet; one without a response is unscored (``missing_response``)."""
+        found = self.cells(about, votes, 0)
+        return tuple(Contest.of(cast, about.judged, self.rules, **contest) for contest, cast in found)
 
     def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
         """Give one cell per contest."""
         del place
-        for contest in self.result(about, votes):
-            yield about_contest(contest), contest.verdict.votes
-
-    def judged_cells(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
-    ) -> list[Cell]:
-        """Judge the pairs of the design, and return the votes on each contest."""
-        del places
-        held = self.judge(subjects, judges)
-        return [Cell(about_contest(contest), contest.verdict.votes) for contests in held for contest in contests]
+        cast, responses = iter(votes), list(about.texts.items())
+        for pair, number in _meetings(about).items():
+            (first, one), (second, other) = (responses[side] for side in pair)
+            contest = {
+                "instance": about.instance,
+                "first": first,
+                "second": second,
+                "round": number,
+                "cluster": about.cluster,
+                "prompt_id": about.row_id or None,
+                "first_length": None if one is None else len(one),
+                "second_length": None if other is None else len(other),
+                "gold": about.gold.get((first, second)),
+            }
+            yield contest, () if one is None or other is None else next(cast)
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""
@@ -463,67 +538,62 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
         replies from the journal.
         """
-        subjects, rounds = alike(subjects), self.design.rounds
-        questions = list(_questions(subjects, self._pairs_of_round(subjects, 0, {})).values())
-        if rounds == 1:
-            return estimate(questions, judges, self.options, self.flow)
-        unknown = self.options.model_copy(update={"journal": None})
-        return RunEstimate.total([estimate(questions, judges, unknown, self.flow)] * rounds)
+        asked, mode = _meeting(alike(subjects), next(self._rounds(alike(subjects), {})), 0), self
+        if self.design.rounds > 1:
+            mode = replace(self, options=self.options.model_copy(update={"journal": None}))
+        return RunEstimate.total([Mode.estimate(mode, asked, judges)] * self.design.rounds)
 
-    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[Contest, ...]]:
-        """Judge the pairs of the design: the contests of each instance, ordered by pair.
+    def ask(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
+    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
+        """Ask about the pairs of the design; return each instance with the pairs that met, and the votes on them.
 
-        A pair with a missing response is not judged: its contest is
-        unscored (``missing_response``). The rounds of a Swiss design, and the blocks of prompts between two looks where
-        pairs are asked about until they are decided, are runs that follow one another within one budget.
+        A pair with a missing response is not asked about. The rounds of a Swiss design, and the blocks of prompts
+        between two looks where pairs are asked about until they are decided, are runs that follow one another within
+        one budget.
 
         Raises:
             InvalidInputError: If the instances name different systems, or these do not fit the design.
             TooManyFailuresError: If more votes fail than the settings allow.
         """
-        subjects = alike(subjects)
+        subjects, options = alike(subjects), options or self.options
         held: dict[tuple[int, Pair], Contest] = {}
-        rounds = (
-            self._blocks(subjects, held)
-            if self.stop
-            else (self._pairs_of_round(subjects, number, held) for number in range(self.design.rounds))
-        )
-        for number, drawn in enumerate(rounds):
-            questions = _questions(subjects, drawn)
+        for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
-            left = limits_after(self.options, (vote for votes in before for vote in votes))
-            left = left.model_copy(update={"progress": left.progress and self.stop is None})
+            left = limits_after(options, (vote for votes in before for vote in votes))
+            asked = _meeting(subjects, drawn, 0 if self.stop else number)
             try:
-                votes = ask(list(questions.values()), judges, left, self.flow) if questions else []
+                found = super().ask(asked, judges, left)
             except (JournalError, TooManyFailuresError) as error:
                 error.votes = [*before, *error.votes]
                 raise
-            cast = dict(zip(questions, votes, strict=True))
-            for place, pair in drawn:
-                held[place, pair] = self._contest(
-                    subjects[place], pair, cast.get((place, pair), ()), 0 if self.stop else number
-                )
-        by_row: list[list[Contest]] = [[] for _ in subjects]
+            for place, (about, votes) in zip(drawn, found, strict=True):
+                held |= zip(((place, pair) for pair in drawn[place]), self.result(about, votes), strict=True)
+        met: list[dict[Pair, Contest]] = [{} for _ in subjects]
         for place, pair in sorted(held):
-            by_row[place].append(held[place, pair])
-        return [tuple(contests) for contests in by_row]
+            met[place][pair] = held[place, pair]
+        return [
+            (
+                replace(about, pairs={pair: contest.round for pair, contest in own.items()}),
+                tuple(contest.verdict.votes for contest in own.values() if contest.verdict.votes),
+            )
+            for about, own in zip(subjects, met, strict=True)
+        ]
 
-    def _blocks(
-        self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
-    ) -> Iterator[list[tuple[int, Pair]]]:
-        """Yield the contests to ask for before each look.
+    def _blocks(self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]) -> Iterator[Drawn]:
+        """Yield the pairs of the rows to ask about before each look.
 
         Prompts come in a seeded random order, so that it does not matter how a file is sorted, and those of a cluster
         together. A pair that is decided is not asked about any further while others go on. The same seed and the same
         replies give the same contests, so that a run that was interrupted asks for them again and finds them in the
         journal. Where the budget is spent, nothing more is asked.
         """
-        drawn: dict[int, list[Pair]] = {}
+        (drawn,) = self._rounds(subjects, {})
         together: dict[object, list[int]] = {}
-        for place, pair in self._pairs_of_round(subjects, 0, {}):
-            drawn.setdefault(place, []).append(pair)
-        for place in drawn:
-            together.setdefault(place if subjects[place].cluster is None else subjects[place].cluster, []).append(place)
+        for place, pairs in drawn.items():
+            if pairs:
+                cluster = subjects[place].cluster
+                together.setdefault(place if cluster is None else cluster, []).append(place)
         groups, systems = list(together.values()), tuple(subjects[0].texts)
         order = np.random.default_rng([self.options.seed, len(groups)]).permutation(len(groups)).tolist()
         left = [groups[number] for number in order]
@@ -534,51 +604,45 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             while left and len(rows) < max(FIRST_BLOCK, -(-asked // GROWTH)):
                 rows += left.pop(0)
             asked += len(rows)
-            block = [(place, pair) for place in sorted(rows) for pair in drawn[place] if pair in undecided]
-            if not block:
+            block = {place: [pair for pair in drawn[place] if pair in undecided] for place in sorted(rows)}
+            if not any(block.values()):
                 continue
             yield block
             contests = list(held.values())
-            looked = decisions(contests, 1 - self.options.level, len(names), self.reduction)
+            columns = ContestColumns.of(contests, systems, self.reduction)
+            looked = columns.decisions(1 - self.options.level, len(names))
             undecided -= {pair for pair in undecided if names[pair] in looked and looked[names[pair]].decided}
             if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
-                left = []
-            if self.options.progress:
-                decided = f"{format_count(len(names) - len(undecided))} of {format_count(len(names), 'pair')} decided"
-                tell(f"{format_count(asked)} of {format_count(len(drawn), 'prompt')} asked, {decided}")
+                return
 
-    def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
-        (first, one), (second, other) = (list(about.texts.items())[side] for side in pair)
-        return Contest.of(
-            votes,
-            about.judged,
-            self.rules,
-            instance=about.instance,
-            first=first,
-            second=second,
-            round=number,
-            cluster=about.cluster,
-            prompt_id=about.row_id or None,
-            first_length=None if one is None else len(one),
-            second_length=None if other is None else len(other),
-            gold=about.gold.get((first, second)),
-        )
-
-    def _pairs_of_round(
-        self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]
-    ) -> list[tuple[int, Pair]]:
-        """Return (place of the row, pair) of every contest of a round, after those of earlier rounds."""
+    def _rounds(self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]) -> Iterator[Drawn]:
+        """Yield the pairs of all rows in each round of the design, after the contests of earlier rounds."""
         systems = tuple(subjects[0].texts)
         self.design.check_systems(systems)
         if self.design.kind != "swiss":
-            pairs = fixed_pairs(self.design, systems, len(subjects))
-        else:
+            yield dict(enumerate(fixed_pairs(self.design, systems, len(subjects))))
+            return
+        for number in range(self.design.rounds):
             met: list[set[Pair]] = [set() for _ in subjects]
             for place, pair in held:
                 met[place].add(pair)
-            standings = winrates(list(held.values()), systems, self.reduction)
-            pairs = swiss_pairs(self.design, systems, len(subjects), round_number=number, winrates=standings, met=met)
-        return [(place, pair) for place, drawn in enumerate(pairs) for pair in drawn]
+            rates = winrates(list(held.values()), systems, self.reduction)
+            pairs = swiss_pairs(self.design, systems, len(subjects), round_number=number, winrates=rates, met=met)
+            yield dict(enumerate(pairs))
+
+
+Drawn = Mapping[int, Sequence[Pair]]
+"""The place of a row -> the pairs that meet there."""
+
+
+def _meetings(about: Subject) -> Mapping[Pair, int]:
+    """Return each pair that meets -> its round; by default all pairs."""
+    return dict.fromkeys(combinations(range(len(about.texts)), 2), 0) if about.pairs is None else about.pairs
+
+
+def _meeting(subjects: Sequence[Subject], drawn: Drawn, number: int) -> list[Subject]:
+    """Return the rows with the pairs that meet in a round."""
+    return [replace(subjects[place], pairs=dict.fromkeys(pairs, number)) for place, pairs in drawn.items()]
 
 
 def alike(subjects: Sequence[Subject]) -> list[Subject]:
@@ -589,23 +653,6 @@ def alike(subjects: Sequence[Subject]) -> list[Subject]:
     """
     systems = common_systems([about.texts for about in subjects])
     return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
-
-
-def _pairs(about: Subject) -> list[Pair]:
-    return list(combinations(range(len(about.texts)), 2))
-
-
-def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -> dict[tuple[int, Pair], Question]:
-    """Return the questions of the contests with both responses. No question names a system."""
-    questions = {}
-    for place, pair in drawn:
-        about = subjects[place]
-        texts = tuple(about.texts.values())
-        first, second = (texts[side] for side in pair)
-        if first is not None and second is not None:
-            name = f"{about.row_name}:{pair[0]}-{pair[1]}"
-            questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
-    return questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -680,16 +727,16 @@ def summarize_contests(
         lengths: Whether to estimate winrates at equal length.
         orders_known: Whether votes say which system was shown first.
     """
+    fought = ContestColumns.of(contests, systems, reduction)
     ranking = rank_systems(
-        resolved_contests(contests, systems, reduction),
-        presented=presented_contests(contests, systems) if orders_known else None,
+        fought.resolved,
+        presented=presented_contests(contests, fought.resolved) if orders_known else None,
         rounds=[contest.round for contest in contests],
         length_difference=[contest.length_difference for contest in contests] if lengths else None,
         level=level,
     )
     clusters = {contest.instance: contest.cluster for contest in contests}
     level = replace(IntervalLevel.of(level), clusters=None if None in clusters.values() else [*clusters.values()])
-    reasons = Counter(contest.unscored_reason for contest in contests if contest.unscored_reason is not None)
     columns = VerdictColumns.of([contest.verdict for contest in contests])
     places = {instance: place for place, instance in enumerate(clusters)}
     measures, (tie_rate, consistency) = vote_measures(
@@ -699,23 +746,20 @@ def summarize_contests(
         rows=np.array([places[contest.instance] for contest in contests], dtype=int),
         level=level,
     )
-    entries = {entry.system: entry for entry in ranking.systems}
-    summaries = []
+    entries, summaries = {entry.system: entry for entry in ranking.systems}, []
     for system in systems:
-        own = np.array([system in {contest.first, contest.second} for contest in contests], dtype=bool)
-        held, entry = [contest for contest, counted in zip(contests, own, strict=True) if counted], entries[system]
-        low, high, leading = winrate_bounds(
-            held, system, entry.winrate or None, reduction=reduction, level=level, apart=ranking.anytime
-        )
+        own, entry = fought.rows_of(system), entries[system]
+        low, high, leading = fought.bounds(entry.winrate or None, system, level=level, apart=ranking.anytime)
         summaries.append(
             SystemSummary(
                 **{each.name: getattr(entry, each.name) for each in fields(entry)},
                 winrate_if_unscored_0=or_missing(low, "no contest"),
                 winrate_if_unscored_1=or_missing(high, "no contest"),
                 unscored_bounds=leading,
-                unscored_counts=UnscoredCounts.of(columns.votes.only(own), [each.instance for each in held]),
+                unscored_counts=UnscoredCounts.of(columns.votes.only(own), fought.resolved.prompt[own]),
             )
         )
+    reasons = Counter(contest.unscored_reason for contest in contests if contest.unscored_reason is not None)
     judged = [contest.cluster for contest in contests for _ in contest.selections]
     position = position_bias(
         [own for contest in contests for own in contest.selections],
@@ -738,109 +782,6 @@ def summarize_contests(
     )
 
 
-def winrate_bounds(
-    contests: Sequence[Contest],
-    system: str,
-    rate: Interval | None,
-    *,
-    reduction: Reduction = "win_rate",
-    level: Level = 0.95,
-    apart: bool = False,
-) -> tuple[float | None, float | None, UnscoredBounds | None]:
-    """Return a system's winrate if every unscored vote had been against it, or for it, and the bounds if these lead.
-
-    A contest that was set aside is lost or won too, but is not unscored.
-
-    Args:
-        contests: The system's contests.
-        system: Its name.
-        rate: Its winrate over the scored contests.
-        reduction: The rule by which contests become winrates.
-        level: The level of the intervals.
-        apart: Take the mean of the winrates against each of the others (:func:`rate_against_each`).
-    """
-    if not contests:
-        return None, None, None
-    ends = unscored_limits(contests, reduction)
-    second = np.array([contest.first != system for contest in contests], dtype=bool)
-    turned = ends[second, ::-1]  # the first system's wins are the second one's losses
-    turned[..., 0] = turned[..., 1] - turned[..., 0]
-    ends[second] = turned
-    opponents = np.array([contest.opponent(system) if apart else "" for contest in contests])
-    columns = opponents[:, None, None] == np.unique(opponents)  # (n, 1, opponents)
-    won, fought = (ends[..., place, None] * columns for place in (0, 1))
-    kept = ~np.array([contest.set_aside for contest in contests], dtype=bool)
-    aside, taken, met = columns[~kept].sum(axis=(0, 1)), won[kept].sum(axis=0), fought[kept].sum(axis=0)
-    unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
-    leading = None
-    if unscored.any() and not mean_leads(rate, *(taken[:, met[0] > 0] / met[:, met[0] > 0]).mean(axis=1).tolist()):
-        over = IntervalLevel.of(level).over(np.array(cluster_numbers(contests))[kept].tolist())
-        least, greatest = (rate_against_each(won[kept, side], fought[kept, side], level=over) for side in (0, 1))
-        if least is not None and greatest is not None:
-            leading = bounds_between(least[0], greatest[0], share=float(unscored.mean()), unit="contests")
-    low, high = taken[0] / (met[0] + aside), (taken[1] + aside) / (met[1] + aside)
-    return float(low.mean()), float(high.mean()), leading
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The state of two systems at a look.
-
-    Attributes:
-        p_value: The p-value of no difference, corrected by Holm over all pairs; valid at all looks together.
-        decided: Whether it is below the error rate that was asked for.
-        prompts: The number of prompts that were asked for this pair.
-    """
-
-    p_value: float
-    decided: bool
-    prompts: int
-
-
-def decisions(
-    contests: Sequence[Contest], alpha: float, pairs: int | None = None, reduction: Reduction = "win_rate"
-) -> dict[tuple[str, str], Decision]:
-    """Map (first, second) to the state of the two, from their contests so far.
-
-    The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
-    unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
-    other. So a decision stands for any unscored votes. Contests that were set aside do not count.
-
-    Args:
-        contests: All so far, in any order.
-        alpha: The probability at most that any pair of equal systems is ever decided.
-        pairs: The number of pairs to ask about; by default the pairs that have contests.
-        reduction: The rule by which contests become winrates.
-    """
-    held: dict[tuple[str, str], list[Contest]] = {}
-    for contest in contests:
-        held.setdefault((contest.first, contest.second), []).append(contest)
-    family = holm([*(_p_value(own, reduction) for own in held.values()), *[1.0] * ((pairs or 0) - len(held))]).tolist()
-    return {
-        pair: Decision(p_value, p_value < alpha, len(own))
-        for (pair, own), p_value in zip(held.items(), family, strict=False)
-    }
-
-
-def _p_value(contests: Sequence[Contest], reduction: Reduction) -> float:
-    """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
-    counted = [contest for contest in contests if not contest.set_aside]
-    if not counted:
-        return 1.0
-    labels = np.unique(cluster_numbers(counted), return_inverse=True)[1]
-    ends = cluster_sums(unscored_limits(counted, reduction), labels)
-    stake = np.bincount(labels).max()  # does not depend on results
-    least, most = (
-        ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
-        for won, fought in ends.transpose(1, 2, 0)
-    )
-    return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
-
-
-MOST_SYSTEMS_IN_PAIRS = 10
-"""With more systems, the table of their pairs is printed when asked for."""
-
-
 class WinrateAnalysis(Analysis):
     """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely."""
 
@@ -853,7 +794,7 @@ class WinrateAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
         """Make a contest of each cell."""
         for about, votes, _ in cells:
-            yield Contest.of(votes, self.criterion, self.rules, **{name: about[name] for name in ABOUT_CONTEST})
+            yield Contest.of(votes, self.criterion, self.rules, **about)
 
     @property
     def contests(self) -> tuple[Contest, ...]:
@@ -894,38 +835,34 @@ class WinrateAnalysis(Analysis):
         return self.summary.ranking
 
     @cached_property
-    def met(self) -> Mapping[frozenset[str], list[Contest]]:
-        """The names of one system, or of two -> the contests in which it took part, or in which the two met."""
-        found: dict[frozenset[str], list[Contest]] = {}
-        for each in self.entries:
-            for sides in ((each.first,), (each.second,), (each.first, each.second)):
-                found.setdefault(frozenset(sides), []).append(each)
-        return found
+    def columns(self) -> ContestColumns:
+        """The contests as columns."""
+        return ContestColumns.of(self.entries, self.systems, self.reduction)
 
     @cached_property
     def head_to_head(self) -> Mapping[tuple[str, str], Measure]:
         """Each two systems, in both directions -> the winrate of the first against the second, or its bounds."""
         found = {}
         for pair in self.ranking.pairs:
-            of, rate = (pair.first, pair.second), pair.win_rate
-            met = self.met.get(frozenset(of), [])
-            leading = winrate_bounds(met, pair.first, rate, reduction=self.reduction, level=self._level)[2]
-            never = Missing("the two never met")
-            found[of] = Measure("winrate", (), rate or never, "score", bounds=leading)
+            of, rate, never = (pair.first, pair.second), pair.win_rate, Missing("the two never met")
+            leading = self.columns.bounds(rate, *of, level=self._level)[2]
+            back = None if rate is None else rate.subtracted_from(1.0)
             turned = leading and leading.subtracted_from(1.0)
-            back = never if rate is None else rate.subtracted_from(1.0)
-            found[of[::-1]] = Measure("winrate", (), back, "score", bounds=turned)
+            for sides, value, bounds in ((of, rate, leading), (of[::-1], back, turned)):
+                found[sides] = Measure("winrate", (), or_missing(value, never.reason), "score", bounds=bounds)
         return found
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the winrate of each system, and if there are more than two, that against each other system."""
-        name = self.criterion.name
-        found = [_side(system, name, self.met.get(frozenset([system]), ())) for system in self.systems]
-        if len(self.systems) > 2:
-            for first, second in combinations(self.systems, 2):
-                own = self.met.get(frozenset([first, second]), ())
-                found.append(replace(_side(first, f"against {second}", own), part_of=name))
-        return tuple(each for each in found if each.rows)
+        name, met = self.criterion.name, dict[tuple[str, ...], list[Contest]]()
+        for each in self.entries:
+            for sides in ((each.first,), (each.second,), (each.first, each.second), (each.second, each.first)):
+                met.setdefault(sides, []).append(each)
+        found = [_side(system, name, met[system,]) for system in self.systems if (system,) in met]
+        for first, second in combinations(self.systems if len(self.systems) > 2 else (), 2):
+            if (first, second) in met:
+                found.append(replace(_side(first, f"against {second}", met[first, second]), part_of=name))
+        return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
         """Return the measures of each system, best first; of each two against each other; of all contests."""
@@ -984,10 +921,9 @@ class WinrateAnalysis(Analysis):
     def decisions(self) -> Mapping[tuple[str, str], Decision]:
         """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
 
-        Valid at all looks together, and for any unscored votes; see
-        :func:`~evenhand.modes.winrates.decisions`.
+        Valid at all looks together, and for any unscored votes; see :meth:`ContestColumns.decisions`.
         """
-        return decisions(self.entries, 1 - self.parameters["level"], reduction=self.reduction)
+        return self.columns.decisions(1 - self.parameters["level"])
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
@@ -1013,9 +949,12 @@ class WinrateAnalysis(Analysis):
 
     def gold_agreement(self) -> Interval | None:
         """Return the share of contests with a person's preference and a score in which both prefer the same."""
-        labelled = [each for each in self.entries if each.gold is not None and each.score is not None]
-        hits = [float((each.winner or TIE) == each.gold) for each in labelled]
-        return mean_intervals(hits, level=self._level.over(cluster_numbers(labelled)))[0] if hits else None
+        hits = [
+            float((each.winner or TIE) == each.gold) if each.gold is not None and each.score is not None else None
+            for each in self.entries
+        ]
+        over = self._level.over(self.columns.resolved.cluster.tolist())
+        return mean_intervals(np.array(hits, dtype=float), level=over)[0]
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules, without a call.
@@ -1033,22 +972,15 @@ class WinrateAnalysis(Analysis):
         return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return the table of systems; for few systems that of the pairs too, else a note on how to get it."""
-        systems = _systems_table(self)
-        if len(self.systems) <= MOST_SYSTEMS_IN_PAIRS:
-            return systems, _pairs_table(self)
-        return (replace(systems, notes=(*systems.notes, "The pairs are a table of their own: tables('pairs').")),)
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the table of the pairs, if it is not printed."""
-        return () if len(self.systems) <= MOST_SYSTEMS_IN_PAIRS else (_pairs_table(self),)
+        """Return the tables of systems and of pairs."""
+        return _systems_table(self), _pairs_table(self)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each contest."""
-        for contest in self.entries:
+        for about, contest in zip(self.stored.abouts(), self.entries, strict=True):
             verdict = contest.verdict
             record: dict[str, Any] = {
-                **about_contest(contest),
+                **about,
                 "score": contest.score,
                 "grade": contest.grade,
                 "winner": contest.winner,
@@ -1094,7 +1026,7 @@ def _systems_table(table: WinrateAnalysis) -> TextTable:
     )
     title = (
         f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
+        f"{format_count(table.summary.num_instances, 'prompt')}, {format_count(len(table.entries), 'contest')}"
     )
     by_name = {(one.system,): one for one in table.ranked}
     return measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
@@ -1113,8 +1045,7 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
 
     def decision(pair: PairComparison) -> str:
         known = decided.get((pair.first, pair.second))
-        after = "" if known is None or known.decided else "not "
-        return MISSING if known is None else f"{after}after {format_count(known.prompts, 'prompt')}"
+        return f"{'' if known.decided else 'not '}after {format_count(known.prompts, 'prompt')}" if known else MISSING
 
     title = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
     columns = [
@@ -1140,31 +1071,19 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
     return measures_table(title, ("systems",), pairs, columns, kind="pairs")
 
 
-def _asked(table: WinrateAnalysis) -> int:
-    """Return the number of prompts that were asked: all, or fewer if the comparison stopped early."""
-    instances = {entry.instance for entry in table.entries}
-    return len(instances) if table.parameters.get("stop") else table.parameters["n"]
-
-
-def _of_all(some: int, total: int, noun: str) -> str:
-    return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
-
-
 def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     ranking, summary = table.ranking, table.summary
-    notes = [*_anytime_notes(table)] if ranking.anytime else []
-    davidson = "" if ranking.anytime else "Strengths are log-odds by Davidson's model, 0 on average; lengths"
-    notes += [f"{davidson or 'Lengths'} are mean characters.", *ranking_notes(ranking), _order_note(table)]
-    if any(entry.length_controlled_winrate for entry in ranking.systems):
+    notes = ["Lengths are mean characters." if ranking.anytime else STRENGTHS]
+    if table.parameters.get("stop"):
+        known = table.decisions.values()
         notes.append(
-            "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
-            "with length too, so that a system whose responses are longer for saying more is held back."
+            f"{format_count(sum(each.decided for each in known))} of {format_count(len(known), 'pair')} decided; "
+            f"{format_count(summary.num_instances)} of {format_count(table.parameters['n'], 'prompt')} asked, in a "
+            f"random order. The probability that any pair of equal systems is ever decided is at most "
+            f"{format_percent(1 - table.parameters['level'])}. The estimate of a decided pair leans away from ½; its "
+            "interval holds."
         )
-    if table.reduction != "win_rate":
-        notes.append(
-            "Winrates, and differences, ranks and groups of them, weigh a win by its grade; everything else counts "
-            "each contest once."
-        )
+    notes += [*ranking_notes(ranking), _order_note(table)]
     if (agreement := table.gold_agreement()) is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
     if summary.num_unscored:
@@ -1177,28 +1096,11 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     )
     if bounds:
         notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
-    if leading := unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems}):
-        notes += leading
-    return (*notes, *table.run_notes)
+    leading = unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems})
+    return (*notes, *leading, *table.run_notes)
 
 
-def _anytime_notes(table: WinrateAnalysis) -> Iterator[str]:
-    """Give notes on when the comparison was decided, and which numbers are valid at any time."""
-    if table.parameters.get("stop"):
-        known = table.decisions.values()
-        after = [one.prompts for one in known if one.decided]
-        span = " to ".join(map(format_count, sorted({min(after), max(after)}))) if after else ""
-        yield (
-            f"{_of_all(len(after), len(known), 'pair')} decided{f', after {span} prompts' if after else ''}; "
-            f"{_of_all(_asked(table), table.parameters['n'], 'prompt')} asked, in a random order. That any pair of "
-            f"equal systems is ever decided has a probability of {format_percent(1 - table.parameters['level'])} at "
-            "most, over all looks and pairs. The estimate of a decided pair leans away from ½; its interval holds."
-        )
-    yield (
-        "Intervals and p-values hold at all looks together and wherever one stops. A winrate is the mean of those "
-        "against each of the others. Strengths, the position advantage and winrates at equal length are left out: "
-        "their intervals would be those of a sample of a fixed size."
-    )
+STRENGTHS: Final = "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters."
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:

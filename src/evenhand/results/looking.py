@@ -23,7 +23,7 @@ from evenhand.parsing import where_read
 from evenhand.parsing.labels import comparison_key
 from evenhand.prompts import shown_texts
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.render import PrintedTables, TextTable, styled, terminal_width, wrapped
+from evenhand.results.render import MOST_ROWS, PrintedTables, TextTable, styled, terminal_width, wrapped
 from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible, visible_line
 from evenhand.votes import Verdict, Vote
@@ -229,8 +229,6 @@ def _texts(cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], texts: Texts 
     return {}, {}
 
 
-MOST_PRINTED: Final = 50
-
 ORDERS: Final[Mapping[str, Callable[[VerdictView], float | None]]] = {
     "spread": lambda view: view.verdict.spread,
     "disagreement": lambda view: None if view.verdict.agreement is None else 1 - view.verdict.agreement,
@@ -328,8 +326,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return VerdictList(f"{self.what}, {what}", source)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return a row for each verdict, of the first :data:`MOST_PRINTED`."""
-        named = [((view.name,), view) for view in self.views[:MOST_PRINTED]]
+        """Return a row for each verdict, of the first :data:`~evenhand.results.render.MOST_ROWS`."""
+        named = [((view.name,), view) for view in self.views[:MOST_ROWS]]
         more = len(self) - len(named)
         notes = (f"{format_count(more, 'verdict')} more: head(n) and to_pandas() have them.",) if more else ()
         title = f"{self.what}: {format_count(len(self), 'question')}"

@@ -62,15 +62,6 @@ class TextTable:
         rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
         return replace(self, headers=(*self.headers, header), rows=rows)
 
-    def turned(self, corner: str) -> Self:
-        """Return the table with rows and columns exchanged; the new headers are the first cells of the old rows.
-
-        Args:
-            corner: The header of the first column.
-        """
-        turned = zip(self.headers[1:], *(row[1:] for row in self.rows), strict=True)
-        return replace(self, headers=(corner, *(row[0] for row in self.rows)), rows=tuple(turned), naming=1)
-
     def to_markdown(self) -> str:
         """Return a pipe table with its title and notes."""
         lines = [f"**{as_markdown(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
@@ -138,6 +129,7 @@ class TextTable:
         return text.getvalue()
 
 
+MOST_ROWS: Final = 50
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
 _COMMAND: Final = "    "
 """Before a closing note that is a command: it is copied whole, and no line of it ends."""
@@ -149,10 +141,6 @@ class PrintedTables(ABC):
     @abstractmethod
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables as texts."""
-
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return tables too large to be printed by default; :meth:`tables` gives them by their kind."""
-        return ()
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return the notes beneath all tables."""
@@ -168,7 +156,7 @@ class PrintedTables(ABC):
         """
         if kind is None:
             return self.text_tables()
-        every = (*self.text_tables(), *self.further_tables())
+        every = self.text_tables()
         found = tuple(table for table in every if table.kind == kind)
         if not found:
             raise InvalidInputError(f"there is no table {kind!r}. {did_you_mean(kind, [each.kind for each in every])}")
@@ -177,12 +165,18 @@ class PrintedTables(ABC):
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return the tables as they are printed, in a layout that fits: no number is cut or wrapped.
 
+        Of a table with more than :data:`MOST_ROWS` rows the first are shown; :meth:`tables` gives it whole.
+
         Args:
             width: In cells; by default that of the terminal.
         """
-        width = width or terminal_width()
+        width, shown = width or terminal_width(), []
+        for table in self.text_tables():
+            more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
+            long = len(table.rows) > MOST_ROWS
+            shown.append(replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table)
         closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
-        return "\n".join([*(table.to_terminal(width=width) for table in self.text_tables()), *closing])
+        return "\n".join([*(table.to_terminal(width=width) for table in shown), *closing])
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""

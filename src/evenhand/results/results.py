@@ -7,7 +7,7 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice, repeat
@@ -52,7 +52,6 @@ from evenhand.results.vote_columns import (
     OnDisk,
     Stored,
     VoteColumns,
-    check_left_out,
     read,
     reading,
     vote_rows,
@@ -63,7 +62,6 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
-    import datasets
     import pandas as pd
     import pyarrow
 
@@ -309,10 +307,6 @@ class Analysis:
         """Return the tables that are printed."""
         raise NotImplementedError
 
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return ()
-
     def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
         """Return the header and the parameters for the same votes under other rules.
 
@@ -465,10 +459,6 @@ class Results(PrintedTables):
         """Return the tables that are printed."""
         return self.analysis.text_tables()
 
-    def further_tables(self) -> tuple[TextTable, ...]:
-        """Return the tables that are written only when asked for."""
-        return self.analysis.further_tables()
-
     def findings(self) -> tuple[Measure, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
@@ -506,14 +496,7 @@ class Results(PrintedTables):
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
-        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
-        found.check_prompts(
-            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
-            for cell in self.cells()
-            for sent in [vote.prompts for vote in cell.votes[:1]]
-            if sent
-        )
-        return found
+        return JudgedTexts.of(header, abouts, data, response_fields, context_fields)
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
@@ -780,12 +763,6 @@ class Results(PrintedTables):
         rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(rows))
 
-    def to_dataset(self) -> datasets.Dataset:
-        """Return a Hugging Face data set with one row per entry, its votes inside."""
-        import datasets  # noqa: PLC0415 - as above
-
-        return datasets.Dataset.from_list(list(self.records(votes=True)))
-
     def to_run_file(self, path: str | Path | None = None) -> str:
         """Return the run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
 
@@ -808,7 +785,7 @@ class Results(PrintedTables):
             write_run(path, self.run_file)
         return run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
 
-    def save(self, path: str | Path, *, leave_out: Collection[str] = (), first: int = 0) -> None:
+    def save(self, path: str | Path, *, first: int = 0) -> None:
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
@@ -817,15 +794,12 @@ class Results(PrintedTables):
 
         Args:
             path: The file.
-            leave_out: Parts of the votes that are long and that no score needs: ``prompts``, ``reasoning`` (the traces
-                of thinking models), ``logprobs`` (the tokens; probabilities stay).
             first: For a part of a run: the index in the whole run of the row whose index is 0 here.
 
         Raises:
-            InvalidInputError: If the path ends otherwise, or something else is to be left out.
+            InvalidInputError: If the path ends otherwise.
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
-        check_left_out(leave_out)
         kind, rows = self.analyse.kind, len(self.stored)
         header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
         if first:
@@ -836,7 +810,7 @@ class Results(PrintedTables):
             cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
             for cell in self.named_cells(verdicts=True)
         )
-        write(path, header, cells, self.stored.schema(), leave_out)
+        write(path, header, cells, self.stored.schema())
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:

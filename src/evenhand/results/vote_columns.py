@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from itertools import accumulate, chain, compress, groupby, islice, repeat
+from itertools import accumulate, chain, compress, groupby, repeat
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
@@ -35,7 +35,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, Va
 from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
-from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file, saved_kind
+from evenhand.data.rows import KINDS as RESULT_KINDS
+from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
@@ -69,9 +70,6 @@ TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs",
 PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
 
-LONG: Final = {"prompts": PROMPTS, "reasoning": "reasoning", "logprobs": "reply_logprobs"}
-"""The fields of votes that may be left out of a file, since they are long, and no score needs them -> their columns."""
-
 VOTES_IN_A_PART = 4096
 
 _completion = lru_cache(maxsize=64)(Completion)  # the votes of a sheet share one
@@ -89,16 +87,6 @@ class Cell(NamedTuple):
     about: dict[str, Any]
     votes: tuple[Vote, ...]
     verdict: Mapping[str, Any] | None = None
-
-
-def check_left_out(names: Collection[str]) -> None:
-    """Check what is to be left out of a file.
-
-    Raises:
-        InvalidInputError: If it is something else than a list of some of :data:`LONG`.
-    """
-    if isinstance(names, str) or not set(names) <= set(LONG):
-        raise InvalidInputError(f"leave_out is {names!r}; give a list of some of {', '.join(map(repr, LONG))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +173,8 @@ FIELDS: Final = (
 PREFIX: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
-FOR_MEASURES: Final = ("lowest_score", "highest_score", "covered_mass")
-"""Numbers of a verdict that measures need, and that neither records nor votes have."""
-
 _VERDICT_TYPES: Final = {
-    **dict.fromkeys(("score", "agreement", "spread", *FOR_MEASURES), "float64"),
+    **dict.fromkeys(("score", "agreement", "spread"), "float64"),
     **dict.fromkeys(("na", "position_consistent"), "bool"),
     **dict.fromkeys(("unscored_reason", "selected_option", "assessment"), "string"),
 }
@@ -411,18 +396,7 @@ _DRAWS: Final = ("sample", "draws_planned")
 OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_DRAWS)
 """The columns that say of votes what measures need."""
 
-_OF_VERDICT: Final = ("na", "unscored_reason", "agreement", "spread", "position_consistent")
-_MEASURED: Final = ("score", *_OF_VERDICT, *FOR_MEASURES)
-OF_VERDICTS: Final = tuple(PREFIX + name for name in _MEASURED)
-"""The columns that say of verdicts what measures need."""
 _OF_VOTES_ALONE: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VOTES)])
-OF_VERDICTS_AND_VOTES: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VERDICTS, *OF_VOTES)])
-
-
-def numbers_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
-    """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
-    low, high = verdict.bounds or (None, None)
-    return dict(zip(FOR_MEASURES, (low, high, covered_mass), strict=True))
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
@@ -608,32 +582,21 @@ class VerdictColumns(Columns):
             verdicts: The verdicts.
             covered_masses: One per verdict; empty for scores of the options selected.
         """
-        masses = covered_masses or [None] * len(verdicts)
-        cells = [
-            Cell(
-                {},
-                verdict.votes,
-                {
-                    "score": verdict.aggregated_value,
-                    **{name: getattr(verdict, name) for name in _OF_VERDICT},
-                    **numbers_for_measures(verdict, mass),
-                },
-            )
-            for verdict, mass in zip(verdicts, masses, strict=True)
-        ]
-        return cls.of_table(_table(cells, OF_VERDICTS_AND_VOTES))
 
-    @classmethod
-    def of_table(cls, table: pyarrow.Table) -> Self:
-        """Return the columns of a table with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
-        verdicts = first_rows(table)
-        numbers = {name: numbers_of(verdicts.column(PREFIX + name)) for name in _MEASURED if name != "unscored_reason"}
+        def numbers(values: Iterable[float | None]) -> FloatArray:
+            return np.array(list(values), dtype=float)
+
+        bounds: list[tuple[float | None, ...]] = [verdict.bounds or (None, None) for verdict in verdicts]
         return cls(
-            na=numbers.pop("na") > 0,
-            reason=codes_of(verdicts.column(f"{PREFIX}unscored_reason"), REASONS),
-            bounds=np.stack([numbers.pop("lowest_score"), numbers.pop("highest_score")], axis=1),
-            votes=VoteColumns.of_table(table),
-            **numbers,
+            score=numbers(verdict.aggregated_value for verdict in verdicts),
+            na=np.array([verdict.na for verdict in verdicts], dtype=bool),
+            reason=codes_of(pyarrow.chunked_array([[each.unscored_reason for each in verdicts]], "string"), REASONS),
+            bounds=np.array(bounds, dtype=float).reshape(-1, 2),
+            agreement=numbers(verdict.agreement for verdict in verdicts),
+            spread=numbers(verdict.spread for verdict in verdicts),
+            position_consistent=numbers(verdict.position_consistent for verdict in verdicts),
+            covered_mass=numbers(covered_masses or [None] * len(verdicts)),
+            votes=VoteColumns.of([verdict.votes for verdict in verdicts]),
         )
 
     def only(self, rows: BoolArray) -> Self:
@@ -684,7 +647,6 @@ def write(
     header: Mapping[str, Any],
     cells: Iterable[Cell],
     schema: pyarrow.Schema | None,
-    leave_out: Collection[str] = (),
 ) -> None:
     """Write a result: Parquet with a row per vote, which is read again, or as an export JSON lines, one per question.
 
@@ -694,7 +656,6 @@ def write(
             ``evenhand`` of a Parquet file.
         cells: The votes.
         schema: The columns of a Parquet file, if the cells are not to be held.
-        leave_out: Those of :data:`LONG` that the file does not hold.
 
     Raises:
         InvalidInputError: If the path ends otherwise.
@@ -702,14 +663,12 @@ def write(
     """
     if check_ending(path, SUFFIXES) == ".jsonl":
         with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-            file.writelines(without_lone_surrogates(as_json(line_of(cell, leave_out))) + "\n" for cell in cells)
+            file.writelines(without_lone_surrogates(as_json(line_of(cell))) + "\n" for cell in cells)
         return
-    held, empty = iter(cells), {LONG[name] for name in leave_out}
-    first = list(islice(held, 1))
-    head = {"evenhand": header["evenhand"], "layout": LAYOUT, "rows": header["rows"]}
-    head["about"] = [name for each in first for name in each.about]
-    tables = votes_tables(chain(first, held), schema)
+    tables = votes_tables(cells, schema)
     table = next(tables)
+    about = table.column_names[: table.column_names.index(CELL)]
+    head = {"evenhand": header["evenhand"], "layout": LAYOUT, "rows": header["rows"], "about": about}
     written = without_lone_surrogates(as_json({**head, **header}))
     schema = table.schema.with_metadata({PARQUET_HEADER: written.encode()})
     with (
@@ -717,16 +676,12 @@ def write(
         pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
         for part in chain([table], tables):
-            columns = [
-                pyarrow.nulls(len(part), each.type) if each.name in empty else part[each.name] for each in schema
-            ]
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+            writer.write_table(part)
 
 
-def line_of(cell: Cell, leave_out: Collection[str]) -> dict[str, Any]:
-    """Return a cell as plain JSON, with its votes inside, but for what is left out of them (:data:`LONG`)."""
-    excluded: dict[str, Any] = {"prompts": True} if "prompts" in leave_out else {}
-    excluded["completion"] = {*leave_out} - {"prompts"}
+def line_of(cell: Cell, *, prompts: bool = True) -> dict[str, Any]:
+    """Return a cell as plain JSON, with its votes inside, with or without what was sent."""
+    excluded = set() if prompts else {"prompts"}
     votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=excluded) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
@@ -876,7 +831,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
             header = None if text is None else from_json(text, allow_inf_nan=False)
         except ValueError:
             return None
-        if header is None or saved_kind(header) is None:
+        if not isinstance(header, dict) or str(header.get("evenhand")) not in RESULT_KINDS:
             return None
         check_layout(path, "a saved result", header.get("layout"), LAYOUT)
         checked = _Header.model_validate(header)
@@ -963,15 +918,11 @@ class OnDisk:
         paths: The parts.
         header: Their common header.
         firsts: The number of each part's first row in the result.
-        saved_firsts: The number of its first row in its file: greater if a part of the run is missing.
-        kept: Whether each cell of each part is left.
     """
 
     paths: tuple[Path, ...]
     header: Mapping[str, Any]
     firsts: tuple[int, ...]
-    saved_firsts: tuple[int, ...]
-    kept: tuple[BoolArray, ...]
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -1010,14 +961,8 @@ class OnDisk:
                 f"the row {twice!r} is in {' and in '.join(places)}, and would count twice: move one of them elsewhere"
             )
         firsts = tuple(accumulate((header["parameters"]["n"] for header in headers), initial=0))[:-1]
-        kept = tuple(np.ones(header["rows"], dtype=bool) for header in headers)
-        whole = {**first, **lists, "rows": sum(map(len, kept)), "parameters": parameters}
-        return cls(paths, whole, firsts, tuple(header.get("first", 0) for header in headers), kept)
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The parts that still have cells."""
-        return [number for number, mask in enumerate(self.kept) if mask.any()]
+        whole = {**first, **lists, "rows": sum(header["rows"] for header in headers), "parameters": parameters}
+        return cls(paths, whole, firsts)
 
     def parts(self, *, texts: bool = True) -> Iterator[InMemory]:
         """Give the votes part by part, with rows numbered as in the whole run.
@@ -1028,10 +973,9 @@ class OnDisk:
         Raises:
             InvalidInputError: If a part cannot be read.
         """
-        for number in self.numbers:
-            header, cells = read(self.paths[number], texts=texts)
-            left = compress(cells, self.kept[number])
-            yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in left))
+        for number, path in enumerate(self.paths):
+            header, cells = read(path, texts=texts)
+            yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in cells))
 
     def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a cell is about, with the numbers of its row and of its criterion in the whole run."""
@@ -1048,35 +992,25 @@ class OnDisk:
 
     def abouts(self) -> Iterator[dict[str, Any]]:
         """Give what each cell is about; no vote is read."""
-        for number in self.numbers:
-            path = self.paths[number]
+        for number, path in enumerate(self.paths):
             header = header_of(path)
             with reading(path):
                 columns = read_columns(path, [name for name in header["about"] if name != "id"], header)
                 abouts = first_rows(columns).drop_columns([CELL]).to_pylist()
-            for about in compress(abouts, self.kept[number]):
+            for about in abouts:
                 yield self._placed(number, header, about)
 
-    def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
-        """Return columns of one part, with all its cells, whose rows are counted from 0."""
-        return read_columns(self.paths[number], names, {"first": self.saved_firsts[number]})
-
-    def only(self, stays: Sequence[bool]) -> Self:
-        """Return the votes of some of the cells.
+    def only(self, stays: Sequence[bool]) -> InMemory:
+        """Return the votes of some of the cells, held in memory.
 
         Args:
             stays: For each of :meth:`abouts`, whether it stays.
         """
-        left, masks = iter(stays), tuple(mask.copy() for mask in self.kept)
-        for mask in masks:
-            mask[mask] = list(islice(left, int(mask.sum())))
-        return replace(self, kept=masks)
+        return InMemory(tuple(compress(self.cells(), stays)))
 
     def vote_columns(self) -> VoteColumns:
         """Return every vote, as far as measures need it."""
-        return VoteColumns.joined(
-            [VoteColumns.of_table(self.columns(each, OF_VOTES)).only(self.kept[each]) for each in self.numbers]
-        )
+        return VoteColumns.joined([VoteColumns.of_table(read_columns(path, OF_VOTES, {})) for path in self.paths])
 
     def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
         """Return the columns of a file that holds all parts, with or without the columns of verdicts."""
@@ -1088,7 +1022,7 @@ class OnDisk:
         return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(PREFIX))
 
     def __len__(self) -> int:
-        return sum(int(mask.sum()) for mask in self.kept)
+        return int(self.header["rows"])
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -28,9 +28,9 @@ from evenhand.data.documents import (
     read_rubric,
     reads_as_sentence,
 )
-from evenhand.data.fields import cell_name, field_of, key_of
+from evenhand.data.fields import cell_name, field_of, text_of
 from evenhand.data.formats import translate_format
-from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
+from evenhand.data.plain import briefly, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.files import expanded
 from evenhand.question import comparison_criterion
@@ -395,7 +395,7 @@ def load_of_rows(
     found = []
     for number, row in enumerate(rows):
         given = field_of(row, field, number, setting)
-        key = key_of(given, cell_name(field, number))
+        key = text_of(given, cell_name(field, number))
         if key not in known:
             try:
                 known[key] = made(load(resolve_of_row(given, kind)))
@@ -423,7 +423,7 @@ def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: boo
         fields["description"],
         allow_ties=allow_ties,
         graded=graded,
-        context_fields=context_mapping(fields.get("context_fields")) or {},
+        context_fields=fields.get("context_fields") or {},
         prediction_field=fields.get("prediction_field"),
     )
 

@@ -1,6 +1,5 @@
 """Rubrics of autorubric: their defaults and labels, and the scores of autorubric itself where it is installed."""
 
-import json
 from random import Random
 
 import pytest
@@ -9,8 +8,6 @@ import evenhand
 from evenhand.aggregation.scores import rubric_score
 from evenhand.criteria import Option
 from evenhand.data.formats import format_of
-from evenhand.data.rows import read_rows
-from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.votes import Verdict
 
 LEVELS = [
@@ -72,46 +69,6 @@ def test_every_form_that_it_reads(data):
 )
 def test_our_own_form_keeps_its_own_defaults(ours):
     assert format_of(ours) is None
-
-
-DATA_SET = {
-    "name": "essays",
-    "prompt": "Write an essay.",
-    "rubric": WRITTEN,
-    "items": [
-        {"submission": "An essay.", "description": "good", "ground_truth": ["MET", "UNMET", "CANNOT_ASSESS", "best"]},
-        {
-            "submission": "Another.",
-            "description": "bad",
-            "ground_truth": None,
-            "rubric": [{"requirement": "Is short."}],
-            "prompt": "Be short.",
-            "reference_submission": "Short.",
-        },
-    ],
-}
-
-
-@pytest.mark.parametrize("indent", [None, 2])
-def test_a_data_set_is_its_rubric_and_its_rows(indent, tmp_path):
-    def rows_of(**changed):
-        (tmp_path / "set.json").write_text(json.dumps({**DATA_SET, **changed}, indent=indent))
-        return read_rows(tmp_path / "set.json")
-
-    assert evenhand.load(DATA_SET) == evenhand.load(WRITTEN).model_copy(update={"name": "essays"})
-    first, second = rows_of()
-    assert (first["prompt"], first["response"]) == ("Write an essay.", "An essay.")
-    assert first["gold"] == {"exact": "MET", "is_polite": "UNMET", "rude": "CANNOT_ASSESS", "depth": "Best"}
-    assert evenhand.load(first["rubric"]).criteria == evenhand.load(WRITTEN).criteria
-    assert (second["prompt"], second["reference"], second["gold"]) == ("Be short.", "Short.", {"is_short": None})
-    with pytest.raises(InvalidCriterionError, match="each item has a rubric of its own"):
-        evenhand.load({**DATA_SET, "rubric": None})
-    for labels, message in (
-        (["MET"], "item 0 of .* has the ground_truth"),
-        (["MET"] * 3 + ["Bset"], "no option 'Bset'"),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            rows_of(items=[{**DATA_SET["items"][0], "ground_truth": labels}])
 
 
 @pytest.fixture(scope="module")

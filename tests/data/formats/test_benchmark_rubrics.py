@@ -149,11 +149,11 @@ def test_a_row_of_wildbench_is_a_checklist():
 
 def test_formats_are_told_apart():
     from tests.data.formats.test_autochecklist import WRITTEN as CHECKLIST  # noqa: PLC0415
-    from tests.data.formats.test_autorubric import DATA_SET  # noqa: PLC0415
+    from tests.data.formats.test_autorubric import WRITTEN as RUBRIC  # noqa: PLC0415
     from tests.data.formats.test_evalassist import DIRECT  # noqa: PLC0415
 
     samples = {
-        "autorubric": DATA_SET,
+        "autorubric": RUBRIC,
         "autochecklist": CHECKLIST,
         "evalassist": DIRECT,
         "healthbench": HEALTH_ROW,
