@@ -35,7 +35,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, as_list, engine_of_name, engines_with, one_step_in_batches
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
@@ -497,9 +497,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         """
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
-        given = as_list(self.inference_engine)
-        given = given if self.model is None else with_model(given, self.model)
-        return given if self.batch is None else with_batch(given, self.batch)
+        return engines_with(self.inference_engine, self.model, batch=self.batch)
 
     def panel(self) -> tuple[list[JudgeEngine], str]:
         """Return the judges, and their name in score names as unitxt builds it: evaluator's name or id, and label.
