@@ -512,15 +512,14 @@ def _is_evalassist(data: object) -> bool:
 
 
 def _read_evalassist(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    """Return the criterion as unitxt writes it."""
     judged = data.get("to_evaluate_field", data.get("prediction_field"))
     fields = {"name": data["name"], "description": data["description"]}
     fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
-    if not data.get("options"):
-        return {"__type__": "criteria", **fields}
-    options = [{"name": option["name"], "description": option.get("description") or ""} for option in data["options"]]
-    scores = {option["name"]: option["score"] for option in data["options"] if option.get("score") is not None}
-    return {"__type__": "criteria_with_options", **fields, "options": options, **_non_empty(option_map=scores)}
+    options = [
+        {"label": each["name"], "description": each.get("description"), "value": each.get("score")}
+        for each in data.get("options") or ()
+    ]
+    return {**fields, **_non_empty(options=options)}
 
 
 def _is_healthbench(data: object) -> bool:

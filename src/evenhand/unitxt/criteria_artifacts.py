@@ -14,8 +14,8 @@ from evenhand.data.documents import (
     ARTIFACT_FIELDS,
     CHECKLIST_FIELDS,
     RUBRIC_FIELDS,
-    criterion_of_fields,
     read_checklist,
+    read_criterion,
     read_rubric,
 )
 from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, Maybe
@@ -59,7 +59,8 @@ class EvenhandCriterion(FrozenArtifact, CriteriaWithOptions):
     @cached_property
     def value(self) -> Criterion:
         """The criterion."""
-        return criterion_of_fields(_fields_of(self, "evenhand_criterion"))
+        value: Any = read_criterion(_fields_of(self, "evenhand_criterion"), f"the criterion {self.name!r}")
+        return value
 
 
 class EvenhandChecklist(FrozenArtifact):
