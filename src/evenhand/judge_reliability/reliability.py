@@ -798,11 +798,6 @@ class Questions:
                 found.append(replace(question, verdict=self.rules.aggregate(votes, self.criterion)))
         return found
 
-    @property
-    def num_missing(self) -> int:
-        """The number of questions not asked because a response is missing."""
-        return sum(not question.verdict.votes for question in self.asked)
-
 
 def questions_of(results: Results, rules: VoteRules) -> list[Questions]:
     """Return the questions of a result by criterion, with the labels of people.
@@ -883,7 +878,6 @@ class CriterionReliability:
         scale: Its scale.
         num_instances: Instances with a question.
         num_questions: Questions put: instances × systems, or × pairs of systems.
-        num_missing: Questions not put because a response is missing.
         num_samples: The most draws of one prompt.
         replies: The replies and their usage.
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
@@ -903,7 +897,6 @@ class CriterionReliability:
     scale: ScaleName
     num_instances: int
     num_questions: int
-    num_missing: int
     num_samples: int
     replies: ReplyMeasures
     position: PositionBias | Missing
@@ -956,7 +949,6 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
         num_instances=len({question.instance for question in asked}),
         num_clusters=len({question.cluster for question in asked} - {None}) or None,
         num_questions=len(asked),
-        num_missing=questions.num_missing,
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
         replies=_replies(asked, level),
         position=_position(asked, scale, level),
@@ -1280,6 +1272,3 @@ def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
         yield f"Not measured: {'; '.join(unmeasured)}."
     yield from unscored_note(result.replies.unscored_counts)
     yield from readings_note(result.replies.readings)
-    if result.num_missing:
-        were = "was" if result.num_missing == 1 else "were"
-        yield f"{format_count(result.num_missing, 'question')} {were} not asked, as a response is missing."
