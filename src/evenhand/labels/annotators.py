@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
+
+import numpy as np
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.reliability import Scale
@@ -177,21 +179,21 @@ def stand_in_test(
             f"the annotators are {names!r}: name at least two in gold_fields, as each is compared with the others"
         )
     rated = scale.ordinal or results.criterion.has_values
-    codes: Sequence[Any] = scale.ratings if rated else scale.labels
+    codes = scale.ratings if rated else range(len(scale.labels))
     cells = list(results.cells())
     cast = [
         {each.judge_id: codes[each.selected_index] for each in cell.votes if each.selected_index is not None}
         for cell in cells
     ]
-    people = [[votes.get(name) for votes in cast] for name in names]
+    people = np.array([[votes.get(name) for name in names] for votes in cast], dtype=float).reshape(-1, len(names))
     over = results.level_over([cell.about["cluster"] for cell in cells])
     judges = []
     for judge in results.parameters["votes"]:
-        own = [votes.get(judge) for votes in cast]
+        own = np.array([votes.get(judge) for votes in cast], dtype=float)
         alignments = leave_one_out_alignment(own, people, "rmse" if rated else "exact")
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
         passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
-        if len(people) < FEWEST_ANNOTATORS:
+        if len(names) < FEWEST_ANNOTATORS:
             passed = Missing(f"the test needs {FEWEST_ANNOTATORS} annotators or more, a group to represent")
         elif any(each.p_value is None for each in found.annotators):
             passed = Missing("not every annotator could be compared with the judge; see below")
@@ -202,7 +204,7 @@ def stand_in_test(
                 passed=passed,
                 winning_rate=found.winning_rate,
                 advantage=found.advantage,
-                num_instances=sum(len(people) - row.count(None) > 1 for row in zip(*people, strict=True)),
+                num_instances=int(((~np.isnan(people)).sum(axis=1) > 1).sum()),
                 annotators=found.annotators,
             )
         )

@@ -74,9 +74,7 @@ from evenhand.statistics.intervals import (
     Level,
     bounds_between,
     cluster_sums,
-    hedged,
     mean_leads,
-    p_value_of,
 )
 from evenhand.statistics.ranking import PairComparison, Ranking, SystemRanking, holm, rank_systems
 from evenhand.statistics.strengths import NO_CONTEST, fit_strengths
@@ -427,7 +425,7 @@ class ContestColumns:
             ConfidenceSequence.of(np.clip(won / fought, 0.0, 1.0), fought / stake)
             for won, fought in cluster_sums(self.ends[rows], labels).transpose(1, 2, 0)
         )
-        return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
+        return least.p_value(most)
 
 
 def presented_contests(contests: Sequence[Contest], resolved: Contests) -> Contests:
