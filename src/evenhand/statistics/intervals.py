@@ -16,7 +16,7 @@ When the mean of the scored votes is not the score, there are bounds for the uns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Annotated, Final, Self, get_args
@@ -103,7 +103,8 @@ class ConfidenceSequence:
     Attributes:
         n: Scores so far.
         mean: The mean of the scores, each with its share; ½ without a score.
-        counts: Share of a stake -> how many scores are at each step.
+        shares: Shape (k,): the different shares of a stake.
+        counts: Shape (k, steps): how many scores of each share are at each step.
 
     >>> sequence = ConfidenceSequence.of([1, 1, 0.5, 1, 0, 1, 1, 1, 1, 1] * 3)
     >>> sequence.n, sequence.mean, [round(limit, 2) for limit in sequence.limits(0.95)]
@@ -112,7 +113,8 @@ class ConfidenceSequence:
 
     n: int
     mean: float
-    counts: Mapping[float, FloatArray]
+    shares: FloatArray
+    counts: FloatArray
 
     @classmethod
     def of(cls, scores: ArrayLike, shares: ArrayLike | None = None) -> Self:
@@ -122,22 +124,19 @@ class ConfidenceSequence:
         """
         values = np.atleast_1d(np.asarray(scores, dtype=float))
         weights = np.ones(values.shape) if shares is None else np.asarray(shares, dtype=float)
-        counts: dict[float, FloatArray] = {}
-        for share in np.unique(weights).tolist():
-            cells = values[weights == share] * CELLS
-            below = np.minimum(cells.astype(int), CELLS - 1)
-            near: FloatArray = np.bincount(below, below + 1 - cells, CELLS + 1).astype(float)
-            counts[share] = near + np.bincount(below + 1, cells - below, CELLS + 1)
+        each, row = np.unique(weights, return_inverse=True)
+        cells, counts = values * CELLS, np.zeros((len(each), CELLS + 1))
+        below = np.minimum(cells.astype(int), CELLS - 1)
+        np.add.at(counts, (row, below), below + 1 - cells)
+        np.add.at(counts, (row, below + 1), cells - below)
         mean = min(1.0, float(values @ weights / weights.sum())) if values.size else 0.5
-        return cls(len(values), mean, counts)
+        return cls(len(values), mean, each, counts)
 
     def log_capital(self, mean: float, *, above: bool) -> float:
         """Compute the log capital of the gambler who thinks that the mean is above this one, or below it."""
         gains = _STEPS / mean - 1 if above else (1 - _STEPS) / (1 - mean) - 1
-        total = np.zeros(len(STAKES))
-        for share, counts in self.counts.items():
-            seen = np.flatnonzero(counts)
-            total += counts[seen] @ np.log1p(share * gains[seen, None] * STAKES)
+        share, step = np.nonzero(self.counts)
+        total = self.counts[share, step] @ np.log1p((self.shares[share] * gains[step])[:, None] * STAKES)
         return float(logsumexp(total + LOG_PRIOR))
 
     def log_e_value(self, mean: float = 0.5, below: Self | None = None) -> float:
