@@ -235,8 +235,11 @@ class AgreementJob(AgreementArguments, RecordedJob):
 
     function, needs = "agreement", (("votes",),)
     job: Literal["agreement"] = "agreement"
-    annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
-        None, "May the judge stand in for people, with this advantage (0 to 1, or expert, skilled, crowd)?"
+    annotator_test: float | None = option(
+        None,
+        "May the judge stand in for people, with this advantage? 0.2 for experts, 0.15 for skilled people.",
+        ge=0,
+        lt=1,
     )
 
 

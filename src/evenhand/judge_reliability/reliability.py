@@ -1076,7 +1076,7 @@ def _of_draws(
     spreads = [(cluster, statistics.pstdev(drawn), 1.0) for cluster, drawn in values if len(drawn) > 1]
     over = IntervalLevel.of(level).over([together for together, _ in prompts])
     found = repetition_stability([[_category_of(scale, vote) for vote in votes] for _, votes in prompts], level=over)
-    return found if found.n_repeated else Missing(once), _share(spreads, level, once, bounds=(0.0, greatest))
+    return found if found.pair_agreement else Missing(once), _share(spreads, level, once, bounds=(0.0, greatest))
 
 
 def verbosity(
