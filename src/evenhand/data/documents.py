@@ -78,14 +78,14 @@ FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 _NAME_LENGTH = 40
 _RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
 _SHARED: Final = ("prediction_field", "context_fields")
-_OWN_FIELDS: Final = frozenset({"scale", "weight", "na_options", "section", "tags"})
-_UNITXT_FIELDS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
-ARTIFACT_FIELDS: Final[Mapping[str, frozenset[str]]] = {
-    "criteria": _UNITXT_FIELDS,
-    "criteria_with_options": _UNITXT_FIELDS | {"options", "option_map"},
-    "evenhand_criterion": _UNITXT_FIELDS | {"options", "option_map"} | _OWN_FIELDS,
-}
-"""The types of unitxt's artifacts that are criteria, and their fields."""
+ARTIFACTS: Final = ("criteria", "criteria_with_options", "evenhand_criterion")
+"""The types of unitxt's artifacts that are criteria."""
+
+ARTIFACT_FIELDS: Final = frozenset(
+    {"name", "description", *_SHARED, "data_classification_policy", "options", "option_map", "na_options"}
+    | {"scale", "weight", "section", "tags"}
+)
+"""The fields of these artifacts."""
 
 RUBRIC_FIELDS = frozenset({*Rubric.model_fields, *_SHARED})
 CHECKLIST_FIELDS = frozenset(Checklist.model_fields)
@@ -269,7 +269,7 @@ def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
     if {"requirement", "scale_type"} & given.keys() or _has_labels(given):
         return _criterion_of(_criterion_fields(given, what), what)
     fields = _fields_of_unitxt(given, what)
-    return _criterion_of(fields, f"the criterion {fields['name']!r}") if "options" in fields else fields
+    return _criterion_of(fields, what) if "options" in fields else fields
 
 
 def _has_labels(data: Mapping[str, Any]) -> bool:
@@ -281,21 +281,17 @@ def _has_labels(data: Mapping[str, Any]) -> bool:
 
 def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Return the fields of a criterion as unitxt writes it; an option that its map leaves out has no value."""
-    has_options = bool({"options", "option_map"} & data.keys())
-    kind = data.get("__type__", "evenhand_criterion" if has_options else "criteria")
-    if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
-        accepted = sorted(ARTIFACT_FIELDS)
-        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {accepted!r}")
+    kind = data.get("__type__")
+    if "__type__" in data and kind not in ARTIFACTS:
+        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {list(ARTIFACTS)!r}")
     own = {name: value for name, value in data.items() if not name.startswith("__")}
-    given = _fields_of(own, what, ARTIFACT_FIELDS[kind])
-    for name in ("name", "description"):
-        if not isinstance(given.get(name), str):
-            raise _no_text(what, name, given.get(name))
+    given = _fields_of(own, what, ARTIFACT_FIELDS)
     fields = {name: value for name, value in given.items() if name in Criterion.model_fields}
-    if kind == "criteria":
+    if not {"options", "option_map"} & given.keys():
         return fields
-    where, accepted_parts = f"the criterion {given['name']!r}", ("__type__", "name", "description")
-    options = [_fields_of(part, at, accepted_parts) for at, part in _parts(given.get("options"), "options", where)]
+    where = f"the criterion {given.get('name')!r}"
+    parts = _parts(given.get("options"), "options", where)
+    options = [_fields_of(part, place, ("__type__", "name", "description")) for place, part in parts]
     values, absent = given.get("option_map", {}), given.get("na_options", [])
     folded = [fold_label(str(option.get("name"))) for option in options]
     for field, held, form in (("option_map", values, dict), ("na_options", absent, list)):
@@ -304,15 +300,11 @@ def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:
     values = {fold_label(str(name)): value for name, value in values.items()}
     absent = {fold_label(str(name)) for name in absent}
     fields["options"] = [
-        {
-            "label": option.get("name"),
-            "description": option.get("description"),
-            "value": values.get(name),
-            "na": name in absent,
-        }
+        {"label": option.get("name"), "description": option.get("description"), "value": values.get(name)}
+        | {"na": name in absent}
         for option, name in zip(options, folded, strict=True)
     ]
-    return {"scale": "ordinal", **fields} if data.get("__type__") == "evenhand_criterion" else fields
+    return {"scale": "ordinal", **fields} if kind == "evenhand_criterion" else fields
 
 
 def derive_name(requirement: str, taken: Collection[str] = ()) -> str:

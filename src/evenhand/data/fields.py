@@ -673,7 +673,7 @@ class LabelReader:
     def _option_of(
         self, cell: object, reading: Reading, who: Callable[[int], str], place: int
     ) -> int | OutOfScale | None:
-        if cell is NOT_ASKED or is_abstention(cell):
+        if is_abstention(cell):
             return None
         number, folded, found = _rounded(cell), fold_label(as_text(cell)), None
         if isinstance(cell, str) and (math.isnan(number) or reading == "label"):
