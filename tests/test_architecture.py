@@ -63,13 +63,7 @@ def test_no_modules_import_each_other():
     assert found == []
 
 
-BY_STRING = {
-    "__init__.py": "the facade imports a name when it is first used",
-    "run_jobs.py": "--mode MODULE:CLASS is a class of the user's",
-}
-
-
-def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name():
+def test_nothing_is_imported_by_a_string_but_by_the_facade():
     package = ROOT / "src" / "evenhand"
     found = {
         str(path.relative_to(package))
@@ -78,7 +72,7 @@ def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name()
         if isinstance(node, (ast.Name, ast.Attribute, ast.alias))
         and {getattr(node, name, "") for name in ("id", "attr", "name")} & {"import_module", "__import__", "pkgutil"}
     }
-    assert found == BY_STRING.keys()
+    assert found == {"__init__.py"}
 
 
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -200,7 +194,7 @@ def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
         for path in (ROOT / "catalog" / folder).rglob("*.json")
     }
     public = {name for name in evenhand.__all__ if isinstance(getattr(evenhand, name), type)}
-    assert types - {camel_to_snake_case(name) for name in public} == {"replay_engine"}  # which its id names
+    assert types <= {camel_to_snake_case(name) for name in public}
     assert "JudgeEngine" in public
 
 

@@ -211,19 +211,6 @@ def test_the_schema_refuses_what_the_reader_refuses():
     assert all(described[name]["description"] for name in RunOptions.model_fields)
 
 
-LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "other") for row in ROWS]
-
-
-def test_a_limit_counts_prompts_where_these_have_several_rows_and_says_so(folder, capsys):
-    data = write_rows(folder / "long.jsonl", LONG)
-    columns = ["--systems-field", "system", "--response-fields", "response", "--id-field", "id"]
-    criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality", "--engine", BASELINE]
-    out = folder / "long.parquet"
-    assert main(["winrates", str(data), *columns, *criteria, "--no-progress", "--limit", "2", "--out", str(out)]) == 0
-    assert "the first 2 of 6 prompts, named by 'id', are taken (--limit 2)" in capsys.readouterr().err
-    assert [contest.prompt_id for contest in evenhand.open(out)] == ["r0", "r1"]
-
-
 def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(folder, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
@@ -243,8 +230,6 @@ def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(fol
 
 def test_quiet_leaves_results_and_errors_and_verbose_tells_what_is_done_without_texts(folder, capsys):
     path = write(folder)
-    assert main(["run", str(path), "--limit", "2"]) == 0
-    assert "the first 2 of 6 rows are taken" in capsys.readouterr().err
     assert main(["run", str(path), "--limit", "2", "--verbose"]) == 0
     told = capsys.readouterr().err
     assert "INFO evenhand.judging.run: 2 questions" in told

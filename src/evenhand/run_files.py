@@ -97,7 +97,7 @@ class Job(Checks):
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
     out: str | Path | None = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
-    limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
+    limit: int | None = option(None, "Judge only the first rows.", ge=1)
     report: str | Path | None = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     max_unscored: float | None = option(
         None,
@@ -167,22 +167,13 @@ class AskingJob(Job):
     )
     workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
 
-    @model_validator(mode="after")
-    def _has_workers(self) -> Self:
-        if self.ray is not None and getattr(self, "stream_to", None) is None:
-            raise InvalidInputError(
-                f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
-                "machines of the cluster share"
-            )
-        return self
-
 
 class JudgeJob(JudgeArguments, AskingJob):
     """Assess every response of a data set against one or more criteria, or against a rubric."""
 
     function, needs = "judge", (("engine",), ("criteria", "rubric_field"))
     job: Literal["judge"] = "judge"
-    mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
+    mode: Any = option(None, "Judge in another way: the kind of a mode, of evenhand or of a package.")
     mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
 
     @classmethod
@@ -244,8 +235,11 @@ class AgreementJob(AgreementArguments, RecordedJob):
 
     function, needs = "agreement", (("votes",),)
     job: Literal["agreement"] = "agreement"
-    annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
-        None, "May the judge stand in for people, with this advantage (0 to 1, or expert, skilled, crowd)?"
+    annotator_test: float | None = option(
+        None,
+        "May the judge stand in for people, with this advantage? 0.2 for experts, 0.15 for skilled people.",
+        ge=0,
+        lt=1,
     )
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
-from evenhand.data.fields import name_of
 from evenhand.data.rows import named_rows, read_log, read_rows, rows_known
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
@@ -25,10 +21,8 @@ from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
 from evenhand.results.results import SUFFIXES
-from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, ModeJob, RunFile
+from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RunFile
 from evenhand.streams import FunctionCall, judge_stream
-
-_LOGGER = logging.getLogger(__name__)
 
 NOT_KEPT: Final = ("out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
@@ -87,12 +81,10 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     is_streamed = getattr(job, "stream_to", None) is not None
     if not is_streamed:
         rows = read_rows(data, split)
-        rows = _limited(job, read_log(rows) if getattr(job, "log", False) else rows)
+        rows = (read_log(rows) if getattr(job, "log", False) else rows)[: job.limit]
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
         return stand_in_test(measure_agreement(rows, job.model_copy(update={"split": None})), job.annotator_test)
     changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
-    if isinstance(job, ModeJob) and isinstance(job.mode, str) and ":" in job.mode:
-        changes["mode"] = _imported(job.mode)
     job = job.model_copy(update=changes)
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
     record = run_record(job.verb(), {name: value for name, value in asked.given.items() if name not in NOT_KEPT})
@@ -148,36 +140,6 @@ def _texts(given: object) -> list[str]:
     """Return the texts in an option, which may be one, several, or an object."""
     each = given if isinstance(given, list | tuple) else [given]
     return [str(one) for one in each if isinstance(one, str | Path)]
-
-
-def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the first rows; where a prompt has several rows, the rows of the first prompts."""
-    if job.limit is None:
-        return rows
-    asks = ("engine", "votes") in job.needs
-    long = getattr(job, "systems_field", None) or job.function == "read_replies" or (asks and "votes" in job.given)
-    column = getattr(job, "id_field", None) or ("id" if "id" in rows[0] else None)
-    names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
-    first = list(dict.fromkeys(names))
-    kept = {*first[: job.limit]}
-    if len(kept) < len(first):
-        what = f"prompts, named by {column!r}," if long and column else "rows"
-        _LOGGER.warning("the first %s of %s %s are taken (--limit %s)", job.limit, len(first), what, job.limit)
-    return [row for row, name in zip(rows, names, strict=True) if name in kept]
-
-
-def _imported(named: str) -> object:
-    """Return the class of ``MODULE:CLASS``; the module may lie in the current folder."""
-    module, _, name = named.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:  # TypeError: a relative name
-        raise InvalidInputError(
-            f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
-        ) from error
-    finally:
-        sys.path.pop(0)
 
 
 def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job

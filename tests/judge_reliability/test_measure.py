@@ -80,7 +80,7 @@ def test_confidences_by_hand():
         for place, (said, label) in enumerate(votes)
     ]
     found = report(questions).confidences
-    assert found.n == 5
+    assert found.brier.n == 5
     assert found.brier.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
     assert found.overconfidence.estimate == pytest.approx(0.8 - 0.6)
     assert report([replace(question, label=None) for question in questions]).confidences.reason.startswith("no labels")

@@ -27,14 +27,14 @@ def simulated(seed: int, rows: int, judge: float, people: tuple[float, ...], opt
 def test_alignments_worked_by_hand():
     # Row 1: the judge says 3, people 3, 1, 2. Without the first: the others are 1 and 2, so the judge's distance is
     # sqrt((2² + 1²) / 2) and so is the first's. Row 2: the second is silent. Row 3: nobody else to compare with.
-    judge, people = leave_one_out_alignment([3, 2, 1], [[3, 2, 1], [1, None, None], [2, 4, None]], "rmse")
+    judge, people = leave_one_out_alignment([3, 2, 1], [[3, 1, 2], [2, NAN, 4], [1, NAN, NAN]], "rmse")
     far, nearer, near = -math.sqrt(2.5), -math.sqrt(2), -math.sqrt(0.5)
     np.testing.assert_allclose(judge, [[far, near, nearer], [-2, NAN, 0], [NAN, NAN, NAN]])
     np.testing.assert_allclose(people, [[far, -math.sqrt(2.5), -1], [-2, NAN, -2], [NAN, NAN, NAN]])
 
 
 def test_a_judge_that_is_silent_is_farther_than_anybody():
-    judge, people = leave_one_out_alignment([None], [["a"], ["b"]], "exact")
+    judge, people = leave_one_out_alignment([NAN], [[0, 1]], "exact")
     assert judge.tolist() == [[-math.inf] * 2]
     found = alternative_annotator(judge, people, epsilon=0)
     assert [each.advantage.estimate for each in found.annotators] == [0, 0]
@@ -44,7 +44,7 @@ def test_a_judge_that_is_silent_is_farther_than_anybody():
 def test_every_number_is_that_of_the_formulas(scoring):
     """Written out per annotator with scipy's t test, and Benjamini and Yekutieli's steps by hand."""
     judge, people = simulated(1, 120, 0.8, (0.98, 0.9, 0.4, 0.5))
-    found = alternative_annotator(*leave_one_out_alignment(judge, people, scoring), epsilon=0.1)
+    found = alternative_annotator(*leave_one_out_alignment(judge, np.transpose(people), scoring), epsilon=0.1)
     said, labels = np.array(judge), np.array(people)
     p_values, shares = [], []
     for left_out in range(4):
@@ -85,7 +85,7 @@ def test_without_any_spread_the_p_value_is_exact():
 
 
 def test_an_annotator_who_labelled_nothing_with_others_is_not_tested():
-    judge, people = leave_one_out_alignment(["a"] * 4, [["a"] * 4, ["a"] * 4, [None] * 4], "exact")
+    judge, people = leave_one_out_alignment([0] * 4, [[0, 0, NAN]] * 4, "exact")
     found = alternative_annotator(judge, people, epsilon=0.2)
     assert found.annotators[2].num_instances == 0
     assert (found.annotators[2].p_value, found.annotators[2].advantage) == (None, None)

@@ -21,7 +21,7 @@ def test_by_hand():
     selections = [[0, 0, 0], [0, 1, 0], [0, 1, 2], [2, 2, UNSCORED], [1, UNSCORED, UNSCORED]]
     selections += [[UNSCORED] * 3, [NOT_ASKED] * 3, [1, 1, NOT_ASKED]]
     found = repetition_stability(selections)
-    assert (found.n, found.n_repeated, found.n_lone) == (7, 5, 1)
+    assert found.pair_agreement.n == found.mode_share.n == 5
     assert found.mode_share.estimate == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
     assert found.pair_agreement.estimate == pytest.approx((1 + 1 / 3 + 0 + 1 + 1) / 5)
 

@@ -24,7 +24,6 @@ from evenhand.aggregation.verdict import (
     stopped_early,
 )
 from evenhand.criteria import Checklist, ChecklistItem, Clip, Criterion, Rubric
-from evenhand.errors import InvalidInputError
 from evenhand.options import Options, option
 from evenhand.votes import UnscoredReason, Verdict, unselected_draws
 
@@ -46,8 +45,6 @@ class RubricScore:
         score: In [0, 1], but for a rubric that is clipped at the mean; None when it is undefined.
         raw_score: The weighted sum before it is divided and clamped; None when nothing is counted.
         counted: The names of the criteria that the score rests on.
-        na: The names of the criteria that do not apply.
-        unscored: The names of the criteria without a number; they are left out under every strategy.
         unscored_reason: Why there is no score, when nothing applicable was scored: the most frequent reason of the
             verdicts; ``no_value`` when only criteria were counted that no score can be divided by.
         sections: Of a nested rubric: section name -> its score; None if nothing in it is counted.
@@ -56,8 +53,6 @@ class RubricScore:
     score: float | None
     raw_score: float | None
     counted: tuple[str, ...]
-    na: tuple[str, ...]
-    unscored: tuple[str, ...]
     unscored_reason: UnscoredReason | None
     sections: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -94,9 +89,6 @@ def rubric_score(
         rubric: Gives weights, values and the NA strategy.
         values: The value of each criterion; by default that of the option that its verdict selects.
 
-    Raises:
-        InvalidInputError: If there are more or fewer verdicts than criteria.
-
     Example:
         >>> from evenhand.criteria import yes_no_criterion
         >>> rubric = Rubric(
@@ -107,24 +99,15 @@ def rubric_score(
         >>> rubric_score([met, met], rubric).score
         0.5
     """
-    if len(verdicts) != len(rubric.criteria):
-        raise InvalidInputError(
-            f"{len(verdicts)} verdicts for the {len(rubric.criteria)} criteria of the rubric {rubric.name!r}; "
-            "give one per criterion, an unscored one where there is none"
-        )
     held: defaultdict[str, list[_Weighed]] = defaultdict(list)
     counted: list[str] = []
-    na: list[str] = []
-    unscored: list[str] = []
     reasons: list[UnscoredReason] = []
     given = [verdict.value for verdict in verdicts] if values is None else values
     for criterion, verdict, own in zip(rubric.criteria, verdicts, given, strict=True):
         value = None if own is None else criterion.share_of_range(own)
         if verdict.na:
-            na.append(criterion.name)
             value = _na_value(criterion, rubric) if own is None else value
         elif value is None:
-            unscored.append(criterion.name)
             reasons.append(verdict.unscored_reason or "no_value")
         if value is not None:
             counted.append(criterion.name)
@@ -136,18 +119,12 @@ def rubric_score(
         sections[section.name] = _scored(held[section.name], "score", nested=nested)[1]
         held[section.within].append((section.weight, sections[section.name]))
     raw_score, score = _scored(held[""], rubric.clip, nested=nested)
-    reason: UnscoredReason | None = None
-    if score is None and reasons:
-        reason = most_frequent_reason(reasons)
-    elif score is None and counted:
-        reason = "no_value"
+    reason = most_frequent_reason(reasons or ["no_value"])
     return RubricScore(
         score=score,
         raw_score=raw_score,
         counted=tuple(counted),
-        na=tuple(na),
-        unscored=tuple(unscored),
-        unscored_reason=reason,
+        unscored_reason=None if score is not None or not (reasons or counted) else reason,
         sections=MappingProxyType({section.name: sections[section.name] for section in rubric.sections}),
     )
 

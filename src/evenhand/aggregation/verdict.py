@@ -86,16 +86,14 @@ class Levels:
     """The options of one criterion, read once per aggregation.
 
     Attributes:
-        name: The name of the criterion, for messages.
-        labels: The labels of its options.
+        criterion: The criterion.
         scale: The scale of the criterion.
         weight: The weight of the criterion in a rubric.
         values: Per option its value; None if it has none.
         na: Per option whether it says that the criterion does not apply.
     """
 
-    name: str = field(compare=False)
-    labels: tuple[str, ...] = field(compare=False)
+    criterion: Criterion = field(compare=False)
     scale: Scale
     weight: float
     values: tuple[float | None, ...]
@@ -114,22 +112,12 @@ class Levels:
                 "1 where the first response is better, 0 where the second is, 0.5 for a tie"
             )
         values, na = zip(*[(option.value, option.na) for option in criterion.options], strict=True)
-        return cls(criterion.name, criterion.labels, criterion.scale, criterion.weight, values, na)
+        return cls(criterion, criterion.scale, criterion.weight, values, na)
 
     @cached_property
     def scored(self) -> tuple[int, ...]:
         """The indices of the options that are not NA."""
         return tuple([index for index, is_na in enumerate(self.na) if not is_na])
-
-    @property
-    def na_index(self) -> int | None:
-        """The index of the first NA option, if there is one."""
-        return self.na.index(True) if True in self.na else None
-
-    @cached_property
-    def has_values(self) -> bool:
-        """Whether every option that is not NA has a value."""
-        return all(self.values[index] is not None for index in self.scored)
 
     @cached_property
     def tolerance(self) -> float:
@@ -149,19 +137,19 @@ class Levels:
         So do those of an ordinal criterion, and of a pairwise one with several options on a side.
         """
         if not self.pairwise:
-            return self.has_values and self.scale == "ordinal"
+            return self.criterion.has_values and self.scale == "ordinal"
         sides = [self.side(self.number(index)) for index in self.scored]
         return sides.count(1) > 1 or sides.count(-1) > 1
 
     @property
     def met(self) -> int:
         """The option of a binary criterion that means MET: the higher value; without values the first."""
-        return max(self.scored, key=self.number) if self.has_values else self.scored[0]
+        return max(self.scored, key=self.number) if self.criterion.has_values else self.scored[0]
 
     @property
     def unmet(self) -> int:
         """The other option of a binary criterion."""
-        return min(self.scored, key=self.number) if self.has_values else self.scored[-1]
+        return min(self.scored, key=self.number) if self.criterion.has_values else self.scored[-1]
 
     @property
     def tie(self) -> Choice:
@@ -201,7 +189,7 @@ class Levels:
             2
         """
         sign = 1.0 if self.weight >= 0 else -1.0
-        if not self.has_values:
+        if not self.criterion.has_values:
             if self.scale == "binary":
                 return max(candidates, key=lambda index: (index == self.unmet) == (sign > 0))
             return min(candidates)
@@ -342,7 +330,7 @@ def panel_choice(choices: Sequence[Choice], weights: Sequence[float], rule: str,
     if len(set(choices)) == 1:
         return choices[0]
     counted = weights if rule in WEIGHTED_RULES else None
-    if rule in BY_VALUE and levels.has_values:
+    if rule in BY_VALUE and levels.criterion.has_values:
         values = [levels.value_of(choice) for choice in choices]
         number = BY_VALUE[rule](values, counted)
         one_end = rule in {"min", "max"}
@@ -353,10 +341,10 @@ def panel_choice(choices: Sequence[Choice], weights: Sequence[float], rule: str,
         decides, other = (levels.met, levels.unmet) if rule == "any" else (levels.unmet, levels.met)
         return _selected(choices, decides if decides in chosen else other, levels)
     if rule == "unanimous" and len(chosen) > 1:
-        if levels.na_index is not None:
-            return Choice(levels.na_index, None)
+        if levels.criterion.na_index is not None:
+            return Choice(levels.criterion.na_index, None)
         warnings.warn(
-            f"the judges of {levels.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+            f"the judges of {levels.criterion.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
             "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
             AggregationWarning,
             stacklevel=3,
@@ -502,13 +490,13 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, min_mass: float | No
     ]
     if not scored:
         return Collapsed(na=any(is_na(vote, levels) for vote in votes))
-    if min_mass is not None and levels.has_values:
+    if min_mass is not None and levels.criterion.has_values:
         numbers = [_expected(vote, index, levels, min_mass) for vote, index in scored]
         mean = average_of(numbers)
         choice = Choice(levels.snap(mean), mean)
     else:
         choice = collapse_indices([index for _, index in scored], levels)
-        numbers = [levels.number(index) for _, index in scored] if levels.has_values else []
+        numbers = [levels.number(index) for _, index in scored] if levels.criterion.has_values else []
     return Collapsed(choice, redrawn=tuple(numbers) if len(numbers) > 1 and not stopped_early(votes) else ())
 
 
@@ -622,8 +610,8 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     .. math:: P(n) = \frac{R!}{A^{(R)}} \prod_k \frac{(c_k + 1/4K)^{(n_k)}}{n_k!}, \quad A = \tfrac14 + \sum_k c_k,
 
     with rising factorials :math:`a^{(n)}`. The probabilities of all :math:`n` with which the counts :math:`c + n`
-    collapse to the same choice are summed, exactly: for a median value by value until its place is reached, for a mode
-    by the generating function of the others' counts, cut off where they would win. Options of equal value are one.
+    collapse to the same choice are summed, exactly: option by option, over the further draws so far and what is then
+    in the lead, or in the middle. Options of equal value are one.
 
     Args:
         levels: The options.
@@ -651,75 +639,43 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     held: Counter[float] = Counter()  # the draws of each value, side or option
     masses: defaultdict[float, float] = defaultdict(float)
     for option in levels.scored:
-        number = levels.number(option) if levels.has_values else 0.0
+        number = levels.number(option) if levels.criterion.has_values else 0.0
         group = number if levels.by_value else levels.side(number) if levels.pairwise else option
         held[group] += counts[option]
         masses[group] += counts[option] + PRIOR_DRAWS / len(levels.scored)
-    further = {group: _further(mass, remaining) for group, mass in masses.items()}
-    total = float(_further(held.total() + PRIOR_DRAWS, remaining)[-1])
+    size = held.total() + remaining
+    states: dict[tuple[int, _Front], float] = {(0, (-1, None, None)): 1.0}
+    for group in sorted(held):
+        further, reached = _further(masses[group], remaining), defaultdict[tuple[int, _Front], float](float)
+        for (used, front), weight in states.items():
+            for draws in range(remaining - used + 1):
+                now = _advanced(front, group, held[group] + draws, levels, size)
+                reached[used + draws, now] += weight * float(further[draws])
+        states = reached
+    same = levels.side(levels.value_of(choice)) if levels.pairwise else choice.option
+    ends = {front: weight for (used, front), weight in states.items() if used == remaining}
+    stays = sum(
+        weight
+        for (_, low, high), weight in ends.items()
+        if (levels.snap((low + high) / 2) == choice.option if levels.by_value else low == same)
+    )
+    return stays / sum(ends.values())
+
+
+_Front = tuple[int, Any, Any]
+"""Of the groups of draws so far: the number of draws and the two values in the middle, or the most draws and whose."""
+
+
+def _advanced(front: _Front, group: float, count: int, levels: Levels, size: int) -> _Front:
+    """Return what is in the middle of all draws, or in the lead, with one more group."""
+    below, low, high = front
     if levels.by_value:
-        stays = sum(
-            weight
-            for middle, weight in _middles(held, masses, further, remaining).items()
-            if levels.snap(sum(middle) / 2) == choice.option
-        )
-    elif levels.pairwise:
-        wins = {side: _leads(held, further, side, dict.fromkeys(held, 1)) for side in (1, -1) if side in held}
-        side = levels.side(levels.value_of(choice))
-        stays = wins[side] if side else total - sum(wins.values())
-    else:
-        loses_ties: dict[float, int] = {
-            option: int(levels.worst((option, choice.option)) != choice.option) for option in levels.scored
-        }
-        stays = _leads(held, further, choice.option, loses_ties)
-    return stays / total
-
-
-def _leads(
-    held: Mapping[float, int], further: Mapping[float, FloatArray], leader: float, margins: Mapping[float, int]
-) -> float:
-    """Return the sum of the products of weights over all further draws after which the leader leads.
-
-    Args:
-        held: The draws of each group so far.
-        further: Per group the weights of 0, 1, …, R further draws of it.
-        leader: The group that leads.
-        margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
-    """
-    remaining, found = len(further[leader]) - 1, 0.0
-    for own in range(remaining + 1):
-        others = np.ones(1)
-        for group in held:
-            if group != leader:
-                most = held[leader] + own - held[group] - margins[group]
-                others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
-        if len(others) > remaining - own:
-            found += float(further[leader][own] * others[remaining - own])
-    return found
-
-
-def _middles(
-    held: Mapping[float, int], masses: Mapping[float, float], further: Mapping[float, FloatArray], remaining: int
-) -> dict[tuple[float, float], float]:
-    """Return the weights of the two values in the middle of all draws; an odd number has one middle, twice."""
-    lower, upper = (sum(held.values()) + remaining - 1) // 2, (sum(held.values()) + remaining) // 2
-    found: defaultdict[tuple[float, float], float] = defaultdict(float)
-    open_states: dict[tuple[int, float | None], float] = {(0, None): 1.0}  # further draws so far, the lower middle
-    below = 0
-    for value in sorted(held):
-        below += held[value]
-        rest = _further(math.fsum(mass for other, mass in masses.items() if other > value), remaining)
-        reached: defaultdict[tuple[int, float | None], float] = defaultdict(float)
-        for (used, low), weight in open_states.items():
-            for draws in range(used, remaining + 1):
-                product = weight * float(further[value][draws - used])
-                middle = value if low is None and below + draws > lower else low
-                if middle is not None and below + draws > upper:
-                    found[middle, value] += product * float(rest[remaining - draws])
-                else:
-                    reached[draws, middle] += product
-        open_states = reached
-    return found
+        below = max(below, 0) + count
+        low = group if low is None and 2 * below >= size else low
+        return front if high is not None else (below, low, group if 2 * below > size else None)
+    if count != below:
+        return (count, group, None) if count > below else front
+    return below, 0 if levels.pairwise else levels.worst((int(low), int(group))), None
 
 
 @lru_cache(maxsize=2**12)
@@ -866,11 +822,11 @@ def aggregate(
             f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"
         )
     levels = Levels.of(criterion)
-    policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values)
+    policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=criterion.has_values)
     checked = check_rule(rule, criterion.scale)
     collapse = partial(_collapse, levels=levels, rule=checked, policy=policy, weights=weights, min_mass=min_mass)
     verdict = collapse(votes)
-    if not levels.has_values or not any(vote.unscored for vote in votes):
+    if not criterion.has_values or not any(vote.unscored for vote in votes):
         return verdict
     low, high = (collapse(_filled(votes, levels, best=best)).aggregated_value for best in (False, True))
     if low is None or high is None:  # an inconsistent verdict abstains for any values of the missing votes
@@ -881,7 +837,7 @@ def aggregate(
 def _filled(votes: Sequence[Vote], levels: Levels, *, best: bool) -> list[Vote]:
     """Return the votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
     index = (max if best else min)(levels.scored, key=lambda option: (levels.number(option), option))
-    filling = {"selected_index": index, "selected_label": levels.labels[index], "unscored_reason": None}
+    filling = {"selected_index": index, "selected_label": levels.criterion.labels[index], "unscored_reason": None}
     filled = []
     for draws in (draws for orders in _grid(votes, levels).values() for draws in orders.values()):
         whole = [vote.model_copy(update=filling) if vote.unscored else vote for vote in draws]
@@ -905,7 +861,7 @@ def _collapse(
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
     every = [cell for orders in cells.values() for cell in orders.values()]
-    spreads = [_deviation(cell.redrawn) for cell in every if cell.redrawn]
+    spreads = [statistics.pstdev(cell.redrawn) for cell in every if cell.redrawn]
     consistent = [result.consistent for result in results.values() if result.consistent is not None]
     reliability: dict[str, Any] = {
         "position_consistent": all(consistent) if consistent else None,
@@ -929,12 +885,12 @@ def _collapse(
             vote.unscored_reason or ("engine_error" if vote.error else "no_match") for vote in votes if vote.unscored
         ]
         return Verdict(unscored_reason=most_frequent_reason(reasons), **reliability)
-    index, number = (levels.na_index, None) if choice is None else choice
+    index, number = (levels.criterion.na_index, None) if choice is None else choice
     unnamed = index == UNNAMED_TIE
     na = choice is None or (not unnamed and levels.na[choice.option])
     label, value = (TIE_LABEL, 0.5) if unnamed else (None, None)
     if index is not None and not unnamed:
-        label, value = levels.labels[index], None if na else levels.values[index]
+        label, value = levels.criterion.labels[index], None if na else levels.values[index]
 
     def agrees(vote: Vote) -> bool:
         return is_na(vote, levels) if choice is None else vote.selected_index == index
@@ -948,7 +904,7 @@ def _collapse(
         na=na,
         agreement=sum(counted_votes) / len(counted_votes) if counted_votes else None,
         unscored_reason="no_value" if number is None and not na else None,
-        assessment=_assessment(votes, agrees, levels, number),
+        assessment=_assessment(votes, agrees),
         **reliability,
     )
 
@@ -961,11 +917,12 @@ def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
     for vote in votes:
         index, given = vote.selected_index, vote.selected_label
         if index is not None:
-            label = levels.labels[index] if 0 <= index < len(levels.labels) else None
+            label = levels.criterion.labels[index] if 0 <= index < len(levels.criterion.labels) else None
             if label is None or (given not in {None, label} and fold_label(str(given)) != fold_label(label)):
                 raise InvalidInputError(
-                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.name!r}, which has "
-                    f"the options {list(levels.labels)!r}: aggregate it with the criterion it was cast on"
+                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of "
+                    f"{levels.criterion.name!r}, which has the options {list(levels.criterion.labels)!r}: aggregate it "
+                    "with the criterion it was cast on"
                 )
         grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
     return grid
@@ -984,26 +941,13 @@ def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, flo
     return found
 
 
-def _deviation(values: Sequence[float]) -> float:
-    """Return the population standard deviation."""
-    mean = average_of(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-
-
-def _assessment(
-    votes: Sequence[Vote], agrees: Callable[[Vote], bool], levels: Levels, number: float | None
-) -> str | None:
-    """Return the reasons of a vote for the final choice; where none has reasons, of the vote nearest in value.
+def _assessment(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> str | None:
+    """Return the reasons of a vote for the final choice, or where none has reasons, of any vote.
 
     Of several the first: in the given order of options before any other, in the first draw.
     """
     reasoned = [vote for vote in votes if vote.assessment is not None]
-    chosen = [vote for vote in reasoned if agrees(vote)]
-    if not chosen and number is not None:
-        indices = [(vote, vote.selected_index) for vote in reasoned if vote.selected_index is not None]
-        valued = [(abs(value - number), vote) for vote, index in indices if (value := levels.values[index]) is not None]
-        nearest = min((distance for distance, _ in valued), default=0.0) + levels.tolerance
-        chosen = [vote for distance, vote in valued if distance <= nearest]
+    chosen = [vote for vote in reasoned if agrees(vote)] or reasoned
     first = min(chosen, key=lambda vote: (vote.order, vote.judge_id, vote.sample), default=None)
     return None if first is None else first.assessment
 

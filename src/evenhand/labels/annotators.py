@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
+
+import numpy as np
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.reliability import Scale
@@ -19,9 +21,6 @@ from evenhand.statistics.agreement import (
     alternative_annotator,
     leave_one_out_alignment,
 )
-
-EPSILONS: Final[Mapping[str, float]] = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""The advantage ε of the judge that the authors of the test recommend, by kind of annotator."""
 
 FEWEST_ANNOTATORS: Final = 3
 LEAST_WINNING_RATE: Final = 0.5
@@ -127,29 +126,7 @@ class StandInTest(PrintedTables):
         )
 
 
-def check_epsilon(epsilon: object) -> float:
-    """Check the ε that was stated.
-
-    Raises:
-        InvalidInputError: If none was, or it is not a number in [0, 1).
-
-    >>> check_epsilon("skilled"), check_epsilon(0)
-    (0.15, 0.0)
-    """
-    if isinstance(epsilon, str) and epsilon in EPSILONS:
-        return EPSILONS[epsilon]
-    if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and 0 <= epsilon < 1:
-        return float(epsilon)
-    recommended = ", ".join(f"{value} for {name} annotators ({name!r})" for name, value in EPSILONS.items())
-    raise InvalidInputError(
-        f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1. "
-        f"The authors of the test recommend {recommended}"
-    )
-
-
-def stand_in_test(
-    results: Results, epsilon: float | Literal["expert", "skilled", "crowd"], alpha: float = 0.05
-) -> StandInTest:
+def stand_in_test(results: Results, epsilon: float, alpha: float = 0.05) -> StandInTest:
     """Run the alternative annotator test: may a judge replace annotators?
 
     One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
@@ -161,14 +138,18 @@ def stand_in_test(
     Args:
         results: An agreement, whose ``votes`` are the judges, each tested, and whose ``gold_fields`` are the people.
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
-            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
-            ``skilled``, ``crowd``.
+            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers.
         alpha: The false discovery rate over the annotators.
 
     Raises:
         InvalidInputError: An epsilon that is not stated, or an alpha that is not a share.
     """
-    epsilon = check_epsilon(epsilon)
+    given: object = epsilon
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < 1:
+        raise InvalidInputError(
+            f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1; "
+            "recommended are 0.2 for expert annotators, 0.15 for skilled ones, 0.1 for crowd workers"
+        )
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
     scale, names = Scale.of(results.criterion), results.parameters["gold_fields"]
@@ -177,21 +158,21 @@ def stand_in_test(
             f"the annotators are {names!r}: name at least two in gold_fields, as each is compared with the others"
         )
     rated = scale.ordinal or results.criterion.has_values
-    codes: Sequence[Any] = scale.ratings if rated else scale.labels
+    codes = scale.ratings if rated else range(len(scale.labels))
     cells = list(results.cells())
     cast = [
         {each.judge_id: codes[each.selected_index] for each in cell.votes if each.selected_index is not None}
         for cell in cells
     ]
-    people = [[votes.get(name) for votes in cast] for name in names]
+    people = np.array([[votes.get(name) for name in names] for votes in cast], dtype=float).reshape(-1, len(names))
     over = results.level_over([cell.about["cluster"] for cell in cells])
     judges = []
     for judge in results.parameters["votes"]:
-        own = [votes.get(judge) for votes in cast]
+        own = np.array([votes.get(judge) for votes in cast], dtype=float)
         alignments = leave_one_out_alignment(own, people, "rmse" if rated else "exact")
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
         passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
-        if len(people) < FEWEST_ANNOTATORS:
+        if len(names) < FEWEST_ANNOTATORS:
             passed = Missing(f"the test needs {FEWEST_ANNOTATORS} annotators or more, a group to represent")
         elif any(each.p_value is None for each in found.annotators):
             passed = Missing("not every annotator could be compared with the judge; see below")
@@ -202,7 +183,7 @@ def stand_in_test(
                 passed=passed,
                 winning_rate=found.winning_rate,
                 advantage=found.advantage,
-                num_instances=sum(len(people) - row.count(None) > 1 for row in zip(*people, strict=True)),
+                num_instances=int(((~np.isnan(people)).sum(axis=1) > 1).sum()),
                 annotators=found.annotators,
             )
         )

@@ -21,7 +21,7 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import differences_tables
 from evenhand.statistics.correction import Correction, corrected_mean, draw_p_value, labels_saved
-from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, check_level
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference, over_one_family, paired_differences
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def correct(
         )
     labels = read_gold(results, gold, label_field=label_field)
     level = float(results.parameters["level"]) if level is None else level
-    check_level(level)
+    IntervalLevel(level)
     chosen = checked_design(design, labels)
     every = [each for pair in paired(results, labels) for each in pair.by_option()]
     silent = _check_labelled(every, chosen)

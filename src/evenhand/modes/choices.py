@@ -42,7 +42,7 @@ from evenhand.scoring import (
     vote_measures,
 )
 from evenhand.statistics import Interval, Uniformity, grade_score_chance, mean_intervals, ratio_intervals, uniformity
-from evenhand.statistics.consistency import grade_score_parts, mean_score_interval
+from evenhand.statistics.consistency import grade_score_parts
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, WITHHELD, UnscoredReason, Verdict, Vote
 
@@ -652,10 +652,11 @@ def grade(votes: Sequence[Sequence[Vote]], *, level: Level = 0.95, seed: int = 0
     instances = tuple(grade_instance(cast, seed=seed) for cast in votes)
     every = [chance for each in instances for chance in each.chances]
     lowest = {"grade_score": 0.0, "chance_corrected": _least_corrected(every), "llm_score": 0.0, "choice_score": 0.0}
-    means: dict[str, Any] = {
-        name: or_missing(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
-        for name, low in lowest.items()
-    }
+    means: dict[str, Any] = {}
+    for name, low in lowest.items():
+        column = np.array([getattr(each, name) for each in instances], dtype=float)
+        (mean,) = mean_intervals(column, level=level, bounds=(low, 1.0), on_logit_scale=True)
+        means[name] = or_missing(mean, NOT_SCORED)
     chose, asked = [each.answered for each in instances], [each.asked for each in instances]
     (answered,) = ratio_intervals(chose, asked, level=level)
     return Grading(

@@ -82,10 +82,6 @@ OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
 material are required."""
 
 
-_OWN_PLACEHOLDER = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
-"""A placeholder of a template of ours."""
-
-
 @cache
 def prompt_sources() -> bytes:
     """Return the texts of all our prompts, one after the other, as they stand in JSON."""
@@ -170,8 +166,7 @@ def fill_prompt(name: str, values: Mapping[str, Any], behind: Behind = ()) -> st
 @cache
 def describes_options(prompt: str) -> bool:
     """Return whether a prompt of ours, by its name, or a user's own text lists the options."""
-    source = whole_source(f"{prompt}.md") if is_prompt_name(prompt) else own_template(prompt)
-    return "options" in _placeholders_in(source)
+    return "options" in _placeholders_in(whole_source(f"{prompt}.md") if is_prompt_name(prompt) else prompt)
 
 
 def is_prompt_name(prompt: str) -> bool:
@@ -179,48 +174,9 @@ def is_prompt_name(prompt: str) -> bool:
     return prompt in PROMPT_NAMES
 
 
-_SINGLE_BRACES = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
-_AUTOCHECKLIST: Mapping[str, str] = {
-    "target": "response",
-    "question": "criterion_description",
-    "checklist": "items",
-    "input": "context_input",
-    "history": "context_history",
-}
-"""Placeholders of autochecklist, in single braces -> placeholders here."""
-
-
-@cache
-def own_template(text: str) -> str:
-    """Return a user's own prompt as a template; translate autochecklist's form, leave any other unchanged.
-
-    Such a prompt names ``{target}``, which is judged, and may name ``{input}`` and ``{history}``, which are contexts
-    of these names, ``{question}`` and ``{checklist}``; ``{{`` and ``}}`` are braces.
-
-    Raises:
-        InvalidPromptError: If it names something else.
-
-    >>> own_template("Of {input} came {target}. {question}")
-    'Of {{ context_input }} came {{ response }}. {{ criterion_description }}'
-    """
-    names = set(_SINGLE_BRACES.findall(text))
-    if "target" not in names or _OWN_PLACEHOLDER.search(text):
-        return text
-    if unknown := sorted(names - _AUTOCHECKLIST.keys()):
-        raise InvalidPromptError(
-            f"the prompt names {{{unknown[0]}}}, which is not one of its placeholders. "
-            + did_you_mean(unknown[0], _AUTOCHECKLIST)
-        )
-    parts = _SINGLE_BRACES.split(text)
-    parts[1::2] = [f"{{{{ {_AUTOCHECKLIST[name]} }}}}" for name in parts[1::2]]
-    texts = [part.replace("{{", "{").replace("}}", "}") for part in parts[::2]]
-    parts[::2] = [f"{{% raw %}}{part}{{% endraw %}}" if "{" in part else part for part in texts]
-    return "".join(parts)
-
-
 @lru_cache(maxsize=64)
 def _compiled(text: str) -> Template:
-    return _SANDBOX.from_string(own_template(text))
+    return _SANDBOX.from_string(text)
 
 
 def check_first_prompt(prompt: str, subject: Subject, stage: str) -> None:
@@ -240,7 +196,7 @@ def check_first_prompt(prompt: str, subject: Subject, stage: str) -> None:
 
 
 def _check_own_prompt(text: str, subject: Subject) -> None:
-    accepted, text = OWN_PLACEHOLDERS[subject], own_template(text)
+    accepted = OWN_PLACEHOLDERS[subject]
     try:
         found = _placeholders_in(text)
         unknown = sorted(name for name in found - accepted if not name.startswith("context_"))
@@ -281,7 +237,6 @@ def render_own_prompt(text: str, subject: Subject, stage: str, values: Mapping[s
     """
     parts = {**_PARTS, "responses": "_candidates.md"} if subject == "candidates" else _PARTS
     blocks = {name: _part(parts[name], values) if name in parts else values[name] for name in OWN_PLACEHOLDERS[subject]}
-    blocks["context_history"] = ""  # the first turn has none
     for name, said in values["context"].items():
         blocks[f"context_{name}"] = _part("_context.md", {**values, "context": {name: said}})
     try:

@@ -7,7 +7,7 @@ greatest part of what votes hold, stay in the file that was read until they are 
 
 A part is a saved result of some rows of a run, ``part-000000.parquet`` and so on, whose votes carry the index that
 their row has in the whole run (:class:`OnDisk`). pyarrow opens no part before the types of its columns are checked,
-which a data set of pyarrow's would not do. JSON lines, with a line per question, are an export.
+which a data set of pyarrow's would not do.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,11 +86,11 @@ def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Interval:
     >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
     0.6667
     """
-    counts, _, kept = _pairable(ratings, None, "percent agreement")
+    indices, scale, kept = _pairable(ratings, None, "percent agreement")
+    counts = _counts(indices, scale)
     size = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
-    (interval,) = mean_intervals(agreeing, level=IntervalLevel.of(level).only(kept))
-    return _defined(interval)
+    return _mean(agreeing, IntervalLevel.of(level).only(kept))
 
 
 def cohen_kappa(
@@ -128,10 +128,8 @@ def cohen_kappa(
     >>> round(cohen_kappa([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]).estimate, 4)
     0.3333
     """
-    indices, scale = _indexed(np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1), categories)
-    both = np.asarray((indices >= 0).all(axis=1))
-    if not both.any():
-        raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
+    pair = np.stack([np.asarray(first, dtype=float), np.asarray(second, dtype=float)], axis=1)
+    indices, scale, both = _pairable(pair, categories, "Cohen's kappa")
     count = len(scale)
     steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     distance = {None: np.minimum(steps, 1.0), "linear": steps, "quadratic": steps**2}[weights]
@@ -146,7 +144,7 @@ def cohen_kappa(
 
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
-    terms, over = (rows(indices[both]), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
+    terms, over = (rows(indices), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
     return _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
 
 
@@ -185,8 +183,8 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[0, 0], [1, 1], [0, 1]]).estimate, 4)
     0.4444
     """
-    counts, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
-    count = len(scale)
+    indices, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
+    counts, count = _counts(indices, scale), len(scale)
     below, above = np.triu_indices(count, k=1)
 
     def rows(units: FloatArray) -> FloatArray:
@@ -196,7 +194,7 @@ def krippendorff_alpha(
     def disagreement(sums: FloatArray) -> _Disagreement:
         totals, pairs = sums[:, :count], sums[:, count:]
         size = totals.sum(axis=1)
-        values = np.broadcast_to(np.asarray(scale), totals.shape)
+        values = np.broadcast_to(scale, totals.shape)
         place = np.cumsum(totals, axis=1) - totals / 2 if metric == "ordinal" else values
         apart = np.ones_like(pairs) if metric == "nominal" else (place[:, below] - place[:, above]) ** 2
         chance = 2 * (totals[:, below] * totals[:, above] * apart).sum(axis=1) / (size * (size - 1))
@@ -247,30 +245,27 @@ def _coefficient(
     return bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
 
 
-def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
-    """Return every rating's place in the scale, -1 for a missing one."""
-    present = ~np.isnan(table)
+def _pairable(
+    ratings: ArrayLike, categories: Sequence[float] | None, name: str
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """Return the places in the scale of the units with two ratings (-1: none), the scale, and which units these are."""
+    table = np.asarray(ratings, dtype=float)
+    present, indices = ~np.isnan(table), np.full(table.shape, -1, dtype=np.int64)
     scale = np.unique(table[present]) if categories is None else np.asarray(categories, dtype=float)
-    indices = np.full(table.shape, -1, dtype=np.int64)
     for place, value in enumerate(scale):
         indices[table == value] = place
     if (present & (indices < 0)).any():
         value = float(table[present & (indices < 0)][0])
         raise InvalidInputError(f"the rating {value!r} is not in the scale {scale.tolist()!r}; complete categories=…")
-    return indices, tuple(float(value) for value in scale)
-
-
-def _pairable(
-    ratings: ArrayLike, categories: Sequence[float] | None, name: str
-) -> tuple[FloatArray, tuple[float, ...], BoolArray]:
-    """Count each category in each unit with two ratings or more; return the counts, scale and units."""
-    table = np.asarray(ratings, dtype=float)
-    indices, scale = _indexed(table, categories)
     enough = (indices >= 0).sum(axis=1) >= 2
     if not enough.any():
         raise EstimationError(f"{name} is undefined: no unit has the ratings of two judges")
-    counts = np.stack([(indices[enough] == place).sum(axis=1) for place in range(len(scale))], axis=1)
-    return counts.astype(float), scale, enough
+    return indices[enough], scale, enough
+
+
+def _counts(indices: IntArray, scale: FloatArray) -> FloatArray:
+    """Return how many judges chose each category, by unit."""
+    return np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1).astype(float)
 
 
 def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> tuple[tuple[int, ...], ...]:
@@ -314,8 +309,7 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
     (0.5, 0.75)
     """
     truths, judgements, over = _complete(truth, judged, "accuracy", level)
-    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=over)
-    return _defined(interval)
+    return _mean((np.abs(truths - judgements) <= within).astype(float), over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,9 +356,7 @@ def value_errors(
     truths, judgements, over = _complete(truth, judged, "the error of values", level)
     low, high = bounds
     errors = (judgements - truths) / (high - low)
-    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=over)
-    (bias,) = mean_intervals(errors, level=over, bounds=(-1.0, 1.0))
-    shares = (root_of(_defined(squared)), _defined(absolute), _defined(bias))
+    shares = root_of(_mean(errors**2, over)), _mean(np.abs(errors), over), _mean(errors, over, (-1.0, 1.0))
     return ValueErrors(*(share.on_scale(0.0, high - low) for share in shares))
 
 
@@ -391,10 +383,12 @@ def _complete(
     return pair[0, both], pair[1, both], IntervalLevel.of(level).only(both)
 
 
-def _defined(interval: Interval | None) -> Interval:
-    if interval is None:
+def _mean(values: FloatArray, level: Level, bounds: tuple[float, float] = (0.0, 1.0)) -> Interval:
+    """Return the mean of one column with a value."""
+    (found,) = mean_intervals(values, level=level, bounds=bounds)
+    if found is None:
         raise EstimationError("the mean of no units is undefined")
-    return interval
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,17 +543,19 @@ def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) ->
     (0.7, 0.4)
     """
     truths, judgements, over = _complete(truth, judged, "the correlation", level)
-    together, by_truth, by_judge = ((float(each.sum()), 2 * each) for each in _pair_sums(truths, judgements).T)
+    together, by_truth, by_judge = _pair_sums(truths, judgements).T
     pairs: Interval | Missing = Missing(_NO_ORDER)
-    if by_truth[0]:
-        pairs = _fisher_interval(together, [(by_truth, 1.0)], over).on_scale(0.5, 0.5)
-    if not by_truth[0] or not by_judge[0]:
+    if by_truth.any():
+        pairs = _fisher_interval(over, 2, together, by_truth).on_scale(0.5, 0.5)
+    if not by_truth.any() or not by_judge.any():
         constant = Missing(_CONSTANT)
         return Correlations(constant, constant, constant, pairs)
+    u, v = judgements - judgements.mean(), truths - truths.mean()
+    orders = (judgements, truths), (judgements, judgements), (truths, truths)
     return Correlations(
-        pearson=_fisher_interval(*_moments(judgements, truths), over),
-        spearman=_fisher_interval(*_moments_of_ranks(judgements, truths), over),
-        kendall=_fisher_interval(together, [(by_truth, 0.5), (by_judge, 0.5)], over),
+        pearson=_fisher_interval(over, 1, u * v, u**2, v**2),
+        spearman=_fisher_interval(over, 3, *(_rank_products(*each) for each in orders)),
+        kendall=_fisher_interval(over, 2, together, by_truth, by_judge),
         pair_accuracy=pairs,
     )
 
@@ -641,26 +637,11 @@ def _pair_sums(truth: FloatArray, judged: FloatArray) -> FloatArray:
     return np.stack([concordance, *apart], axis=1)
 
 
-_Sum = tuple[float, FloatArray]
-"""A sum over rows, and its derivative by the weight of each row."""
-
-
-def _moments(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
-    """Return the numerator and denominators of Pearson's correlation."""
-    u, v = first - first.mean(), second - second.mean()
-    return (float(u @ v), u * v), [((float(u @ u), u**2), 0.5), ((float(v @ v), v**2), 0.5)]
-
-
-def _moments_of_ranks(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
-    """Return the same of the ranks; a row's weight moves the ranks of the others too."""
+def _rank_products(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return what each row adds to the products of mid-ranks, as places in (0, 1]: as one of three rows."""
     n = len(first)
-    (product, both), [((squares_u, of_u), power), ((squares_v, of_v), _)] = _moments(
-        *(stats.rankdata(values) / n for values in (first, second))
-    )
     u, v = (stats.rankdata(values) / n - (n + 1) / (2 * n) for values in (first, second))
-    both = both + (_above(first, v) + _above(second, u)) / n
-    of_u, of_v = of_u + 2 * _above(first, u) / n, of_v + 2 * _above(second, v) / n
-    return (product, both), [((squares_u, of_u), power), ((squares_v, of_v), power)]
+    return np.asarray(u * v + (_above(first, v) + _above(second, u)) / n)
 
 
 def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -671,21 +652,23 @@ def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray((greater + totals / 2)[place])
 
 
-def _fisher_interval(numerator: _Sum, denominators: Sequence[tuple[_Sum, float]], level: IntervalLevel) -> Interval:
-    """Return a sum divided by powers of others, with Student's interval on Fisher's scale.
+def _fisher_interval(level: IntervalLevel, degree: int, numerator: FloatArray, *denominators: FloatArray) -> Interval:
+    """Return a sum over the geometric mean of others, with Student's interval on Fisher's scale.
 
+    All are sums of what the rows contribute; a row takes part in single rows, pairs or triples, which is the degree.
     What a perfect order of k clusters leaves open: an unseen one would turn two in its share of the pairs.
     """
-    scale = math.prod(total**power for (total, _), power in denominators)
-    estimate = float(np.clip(numerator[0] / scale, -1.0, 1.0))
-    of_scale = sum(power * own / total for (total, own), power in denominators)
-    influences = cluster_sums(numerator[1] / scale - estimate * of_scale, level.labels(len(numerator[1])))
+    power, totals = 1 / len(denominators), [float(each.sum()) for each in denominators]
+    scale = math.prod(total**power for total in totals)
+    estimate = float(np.clip(numerator.sum() / scale, -1.0, 1.0))
+    of_scale = sum(power * own / total for own, total in zip(denominators, totals, strict=True))
+    labels = level.labels(len(numerator))
+    influences = degree * cluster_sums(numerator / scale - estimate * of_scale, labels)
     k, room = len(influences), 1 - estimate**2
     error = float(np.sqrt(k / max(k - 1, 1) * (influences**2).sum()))
     informed = k > 1 and error > _NO_ERROR
     if room <= _ROUNDING:
-        (seen,) = mean_intervals(np.ones(k), level=level.over(None))
-        share = max(0.0, 2 * _defined(seen).low - 1)
+        share = max(0.0, 2 * _mean(np.ones(k), level.over(None)).low - 1)
         low, high = (2 * share - 1, 1.0) if estimate > 0 else (-1.0, 1 - 2 * share)
     elif informed and k > _FEWEST_CLUSTERS:
         half = float(stats.t.ppf((1 + level.level) / 2, k - 1) * np.sqrt((k - 1) / (k - 3))) * error / room
@@ -704,13 +687,11 @@ class Calibration:
             of perfectly calibrated confidences is about 0.3 √(K / n), 0.1 for 100 rows in 10 bins.
         brier: The mean of (confidence - outcome)², with an interval over clusters; 0 is best, 0.25 says always a half.
         overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
-        n: Rows used.
     """
 
     expected_calibration_error: float
     brier: Interval
     overconfidence: Interval
-    n: int
 
 
 def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, level: Level = 0.95) -> Calibration:
@@ -740,13 +721,10 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
     edges = np.linspace(0, 1, bins + 1)
     number = np.searchsorted(edges[1:-1] + _ROUNDING, confidence)  # multiples of a width are not exact
     gaps = np.bincount(number, weights=confidence - outcome)
-    (brier,) = mean_intervals((confidence - outcome) ** 2, level=over)
-    (gap,) = mean_intervals(confidence - outcome, level=over, bounds=(-1.0, 1.0))
     return Calibration(
         expected_calibration_error=float(np.abs(gaps).sum() / len(number)),
-        brier=_defined(brier),
-        overconfidence=_defined(gap),
-        n=len(number),
+        brier=_mean((confidence - outcome) ** 2, over),
+        overconfidence=_mean(confidence - outcome, over, (-1.0, 1.0)),
     )
 
 
@@ -783,19 +761,15 @@ class AlternativeAnnotator:
         annotators: One comparison per annotator.
         winning_rate: The share of the tested annotators that the judge outdoes, ω; None if none was tested.
         advantage: The mean over the annotators with instances of their ρ, the average advantage probability.
-        epsilon: The advantage of the judge.
-        alpha: The false discovery rate.
     """
 
     annotators: tuple[AnnotatorComparison, ...]
     winning_rate: float | None
     advantage: Interval | None
-    epsilon: float
-    alpha: float
 
 
 def leave_one_out_alignment(
-    judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"]
+    judge: ArrayLike, people: ArrayLike, scoring: Literal["exact", "rmse"]
 ) -> tuple[FloatArray, FloatArray]:
     r"""Compute how near the judge, and each annotator, is to the other annotators.
 
@@ -804,33 +778,31 @@ def leave_one_out_alignment(
     :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`.
 
     Args:
-        judge: One label per instance, None if there is none.
-        people: For each annotator one label per instance, None if there is none.
+        judge: (n_instances,) labels as numbers, NaN if there is none.
+        people: (n_instances, n_annotators), the same.
         scoring: ``exact``, or ``rmse`` for numbers.
 
     Returns:
         Of the judge, and of the annotators, (n_instances, n_annotators): NaN where annotator j or all others are
         silent. Where only the judge is silent its alignment is minus infinity: any annotator is nearer.
 
-    >>> judge, people = leave_one_out_alignment("ab", ["aa", "ab", "bb"], "exact")
+    >>> judge, people = leave_one_out_alignment([0, 1], [[0, 0, 1], [0, 1, 1]], "exact")
     >>> judge.tolist(), people.tolist()
     ([[0.5, 0.5, 1.0], [1.0, 0.5, 0.5]], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
     """
-    of_judge, of_people = np.full((2, len(judge), len(people)), np.nan)
-    for row, label in enumerate(judge):
-        labels = [column[row] for column in people]
-        for left_out, own in enumerate(labels):
-            others = [label for place, label in enumerate(labels) if place != left_out and label is not None]
-            if own is not None and others:
-                of_judge[row, left_out] = -math.inf if label is None else _alignment(label, others, scoring)
-                of_people[row, left_out] = _alignment(own, others, scoring)
+    labels = np.asarray(people, dtype=float)
+    of_judge, of_people = found = np.full((2, *labels.shape), np.nan)
+    for left_out, own in enumerate(labels.T):
+        others = np.delete(labels, left_out, axis=1)
+        present = ~np.isnan(others)
+        kept = present.any(axis=1) & ~np.isnan(own)
+        for table, given in zip(found, (np.asarray(judge, dtype=float), own), strict=True):
+            apart = others - given[:, None]
+            gaps = apart**2 if scoring == "rmse" else apart != 0
+            gap = np.where(present, gaps, 0.0)[kept].sum(axis=1) / present[kept].sum(axis=1)
+            table[kept, left_out] = -np.sqrt(gap) if scoring == "rmse" else 1 - gap
+        of_judge[kept & np.isnan(judge), left_out] = -math.inf
     return of_judge, of_people
-
-
-def _alignment(label: Any, others: Sequence[Any], scoring: str) -> float:  # noqa: ANN401 - any label
-    if scoring == "exact":
-        return others.count(label) / len(others)
-    return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
 
 
 def alternative_annotator(
@@ -891,8 +863,6 @@ def alternative_annotator(
         annotators=tuple(AnnotatorComparison(*found) for found in zip(*columns, strict=True)),
         winning_rate=sum(outdone) / len(tested) if tested else None,
         advantage=advantage,
-        epsilon=epsilon,
-        alpha=alpha,
     )
 
 
@@ -974,12 +944,7 @@ def effective_judges(
     table = np.asarray(values, dtype=float)
     if reference is not None:
         table = table - np.asarray(reference, dtype=float)[:, None]
-    n_judges = table.shape[1]
-    if n_judges < 2:
-        raise EstimationError(
-            f"the effective number of judges is undefined for {n_judges} judge(s); it compares judges"
-        )
-    pairs = [pair for pair in combinations(range(n_judges), 2) if _has_correlation(table[:, pair])]
+    pairs = [pair for pair in combinations(range(table.shape[1]), 2) if _has_correlation(table[:, pair])]
     if not pairs:
         raise EstimationError(
             "the effective number of judges is undefined: no two judges vary over three instances that both scored"

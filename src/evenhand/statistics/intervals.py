@@ -16,7 +16,7 @@ When the mean of the scored votes is not the score, there are bounds for the uns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Annotated, Final, Self, get_args
@@ -56,13 +56,8 @@ STAKES: Final[FloatArray] = np.geomspace(1e-5, 0.99, 64)
 """Shares of the highest stake on a score, all below 1, so that no gambler loses all capital."""
 
 
-def _prior() -> FloatArray:
-    likely = 1 / (1 + (np.log(STAKES / 0.16) / 0.3) ** 2)
-    spread: FloatArray = np.log(0.9 * likely / likely.sum() + 0.1 * STAKES / STAKES.sum())
-    return spread
-
-
-LOG_PRIOR: Final[FloatArray] = _prior()
+_LIKELY = 1 / (1 + (np.log(STAKES / 0.16) / 0.3) ** 2)
+LOG_PRIOR: Final[FloatArray] = np.log(0.9 * _LIKELY / _LIKELY.sum() + 0.1 * STAKES / STAKES.sum())
 """The log shares of capital on the stakes: nine tenths by Cauchy's density of their logarithms, one tenth evenly.
 
 Against one half the stake c wins fastest where the mean stands 2c times the variance from it, c/2 without ties. So most
@@ -108,7 +103,8 @@ class ConfidenceSequence:
     Attributes:
         n: Scores so far.
         mean: The mean of the scores, each with its share; ½ without a score.
-        counts: Share of a stake -> how many scores are at each step.
+        shares: Shape (k,): the different shares of a stake.
+        counts: Shape (k, steps): how many scores of each share are at each step.
 
     >>> sequence = ConfidenceSequence.of([1, 1, 0.5, 1, 0, 1, 1, 1, 1, 1] * 3)
     >>> sequence.n, sequence.mean, [round(limit, 2) for limit in sequence.limits(0.95)]
@@ -117,7 +113,8 @@ class ConfidenceSequence:
 
     n: int
     mean: float
-    counts: Mapping[float, FloatArray]
+    shares: FloatArray
+    counts: FloatArray
 
     @classmethod
     def of(cls, scores: ArrayLike, shares: ArrayLike | None = None) -> Self:
@@ -127,31 +124,30 @@ class ConfidenceSequence:
         """
         values = np.atleast_1d(np.asarray(scores, dtype=float))
         weights = np.ones(values.shape) if shares is None else np.asarray(shares, dtype=float)
-        counts: dict[float, FloatArray] = {}
-        for share in np.unique(weights).tolist():
-            cells = values[weights == share] * CELLS
-            below = np.minimum(cells.astype(int), CELLS - 1)
-            near: FloatArray = np.bincount(below, below + 1 - cells, CELLS + 1).astype(float)
-            counts[share] = near + np.bincount(below + 1, cells - below, CELLS + 1)
+        each, row = np.unique(weights, return_inverse=True)
+        cells, counts = values * CELLS, np.zeros((len(each), CELLS + 1))
+        below = np.minimum(cells.astype(int), CELLS - 1)
+        np.add.at(counts, (row, below), below + 1 - cells)
+        np.add.at(counts, (row, below + 1), cells - below)
         mean = min(1.0, float(values @ weights / weights.sum())) if values.size else 0.5
-        return cls(len(values), mean, counts)
+        return cls(len(values), mean, each, counts)
 
     def log_capital(self, mean: float, *, above: bool) -> float:
         """Compute the log capital of the gambler who thinks that the mean is above this one, or below it."""
         gains = _STEPS / mean - 1 if above else (1 - _STEPS) / (1 - mean) - 1
-        total = np.zeros(len(STAKES))
-        for share, counts in self.counts.items():
-            seen = np.flatnonzero(counts)
-            total += counts[seen] @ np.log1p(share * gains[seen, None] * STAKES)
+        share, step = np.nonzero(self.counts)
+        total = self.counts[share, step] @ np.log1p((self.shares[share] * gains[step])[:, None] * STAKES)
         return float(logsumexp(total + LOG_PRIOR))
 
-    def log_e_value(self, mean: float = 0.5) -> float:
-        """Return log K(mean): the evidence against this mean, at any time."""
-        return hedged(self.log_capital(mean, above=True), self.log_capital(mean, above=False))
+    def log_e_value(self, mean: float = 0.5, below: Self | None = None) -> float:
+        """Return log K(mean): the evidence against this mean, at any time; bets on less may be on other scores."""
+        other = (self if below is None else below).log_capital(mean, above=False)
+        return float(np.logaddexp(self.log_capital(mean, above=True), other) - np.log(2))
 
-    def p_value(self) -> float:
-        """Return 1 / K(½), at most 1: two-sided, and valid at any time."""
-        return p_value_of(self.log_e_value(0.5))
+    def p_value(self, below: Self | None = None) -> float:
+        """Compute 1 / K(½), at most 1: the p-value of a mean of one half, two-sided and valid at any time."""
+        evidence = self.log_e_value(0.5, below)
+        return 1.0 if evidence < _ROUNDING else float(np.exp(-evidence))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
         """Compute the confidence sequence now: all means that the bets leave open; 0 and 1 before the first score."""
@@ -165,20 +161,6 @@ class ConfidenceSequence:
         low = optimize.brentq(excess, least, centre, xtol=1e-10) if excess(least) > 0 > excess(centre) else 0.0
         high = optimize.brentq(excess, centre, most, xtol=1e-10) if excess(most) > 0 > excess(centre) else 1.0
         return float(low), float(high)
-
-
-def hedged(above: float, below: float) -> float:
-    """Compute the logarithm of the mean of two capitals, from their logarithms."""
-    return float(np.logaddexp(above, below) - np.log(2))
-
-
-def p_value_of(log_e_value: float) -> float:
-    """Compute the p-value of an e-value: its inverse, at most 1.
-
-    >>> round(p_value_of(float(np.log(40))), 3), p_value_of(-3.0)
-    (0.025, 1.0)
-    """
-    return 1.0 if log_e_value < _ROUNDING else float(np.exp(-log_e_value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +189,8 @@ class IntervalLevel:
     method: str = "auto"
 
     def __post_init__(self) -> None:
-        check_level(self.level)
+        if not 0.5 <= self.level < 1:
+            raise InvalidInputError(f"level is {self.level!r}; a confidence level lies in [0.5, 1), such as 0.95")
         methods = get_args(IntervalMethod)
         if self.method not in methods:
             raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, methods)}")
@@ -253,12 +236,6 @@ class IntervalLevel:
 
 
 Level = float | IntervalLevel
-
-
-def check_level(level: float) -> None:
-    """Raise unless the level is one that an interval can have."""
-    if not 0.5 <= level < 1:
-        raise InvalidInputError(f"level is {level!r}; a confidence level lies in [0.5, 1), such as 0.95")
 
 
 def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
@@ -322,7 +299,7 @@ class Interval:
 
 
 def mean_intervals(
-    values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
+    values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] = (0.0, 1.0), on_logit_scale: bool = False
 ) -> tuple[Interval | None, ...]:
     """Compute the mean of every column, with an interval.
 
@@ -332,6 +309,7 @@ def mean_intervals(
         values: (n_rows, n_scores), or (n_rows,) for one score. NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
         bounds: The least and the greatest value that a score can take.
+        on_logit_scale: See `ratio_intervals`.
 
     Returns:
         One interval a column; None for a column without a value.
@@ -348,7 +326,8 @@ def mean_intervals(
     """
     table = np.asarray(values, dtype=float)
     present = ~np.isnan(table)
-    return ratio_intervals(np.where(present, table, 0.0), present.astype(float), level=level, bounds=bounds)
+    ratios = np.where(present, table, 0.0), present.astype(float)
+    return ratio_intervals(*ratios, level=level, bounds=bounds, on_logit_scale=on_logit_scale)
 
 
 def ratio_intervals(
@@ -534,13 +513,15 @@ def _limits(method: str, x: FloatArray, d: FloatArray, level: float) -> Limits:
         low, high = np.array([bets_on(*column).limits(level) for column in zip(x.T, d.T, strict=True)]).T
         return low, high
     if method == "cluster_bootstrap":
-        drawn = []
-        for own_x, own_d in zip(x.T, d.T, strict=True):
-            present = own_d > 0
-            blocks = cluster_resamples(int(present.sum()), resamples=RESAMPLES)
-            ratios = np.concatenate([(block @ own_x[present]) / (block @ own_d[present]) for block in blocks])
-            drawn.append(np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]))
-        low, high = np.array(drawn).T
+        limits = []
+        for present, own_x, own_d in zip(d.T > 0, x.T, d.T, strict=True):
+            k, generator, ratios = int(present.sum()), np.random.default_rng(0), []
+            for rows in block_sizes(k, RESAMPLES):  # as many clusters are drawn with replacement
+                drawn = generator.integers(k, size=(rows, k)) + k * np.arange(rows)[:, None]
+                weights = np.bincount(drawn.ravel(), minlength=rows * k).reshape(rows, k)
+                ratios.append((weights @ own_x[present]) / (weights @ own_d[present]))
+            limits.append(np.quantile(np.concatenate(ratios), [(1 - level) / 2, (1 + level) / 2]))
+        low, high = np.array(limits).T
         return low, high
     k = np.count_nonzero(d, axis=0)
     student = np.asarray(stats.t.ppf((1 + level) / 2, np.maximum(k - 1, 1)))
@@ -555,30 +536,6 @@ def _limits(method: str, x: FloatArray, d: FloatArray, level: float) -> Limits:
         return estimate - half, estimate + half
     half = half / (estimate * (1 - estimate))
     return expit(logit(estimate) - half), expit(logit(estimate) + half)
-
-
-def cluster_resamples(n_clusters: int, *, resamples: int) -> Iterator[IntArray]:
-    """Yield how often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
-
-    A statistic that is a function of sums over clusters is resampled by one matrix product a block:
-    ``weights @ sums_of_clusters``. The draws depend on the sizes only, not on the blocks.
-
-    Args:
-        n_clusters: At least 1.
-        resamples: The number of draws in all, at least 1.
-
-    Yields:
-        Blocks of shape (rows, n_clusters), of about two million cells at most (or one row).
-
-    >>> blocks = list(cluster_resamples(4, resamples=3))
-    >>> [block.shape for block in blocks], blocks[0].sum(axis=1).tolist()
-    ([(3, 4)], [4, 4, 4])
-    """
-    generator = np.random.default_rng(0)
-    for rows in block_sizes(n_clusters, resamples):
-        drawn = generator.integers(n_clusters, size=(rows, n_clusters))
-        drawn += np.arange(rows)[:, None] * n_clusters
-        yield np.bincount(drawn.ravel(), minlength=rows * n_clusters).reshape(rows, n_clusters)
 
 
 def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:

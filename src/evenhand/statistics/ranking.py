@@ -279,10 +279,8 @@ def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, w
     """Compute the mean with its interval, and the test by clusters that it is 0."""
     if not len(differences):
         return None, None
-    sums, counts = differences, np.ones(len(differences))
-    if level.clusters is not None:
-        labels = np.unique(labels, return_inverse=True)[1]
-        sums, counts = cluster_sums(differences, labels), cluster_sums(counts, labels)
+    labels = np.unique(labels, return_inverse=True)[1]
+    sums, counts = cluster_sums(differences, labels), cluster_sums(np.ones(len(differences)), labels)
     anytime = level.method == "anytime"
     test = betting_test((counts + sums / width) / 2, counts) if anytime else paired_test(sums)
     (interval,) = ratio_intervals(
