@@ -408,7 +408,8 @@ class RubricJudge(AssessingJudge):
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of one instance: the rubric's, and those of each criterion."""
-        result, scored = judged.result, judged.result.unpenalized
+        result, counted = judged.result, judged.result.unpenalized.counted
+        verdicts = result.by_criterion
         prompts: Dict[str, Any] = {}
         criteria: List[Dict[str, Any]] = []
         entries: Dict[str, Any] = {
@@ -417,9 +418,9 @@ class RubricJudge(AssessingJudge):
             "length_penalty": result.length_penalty,
             "unscored_reason": result.unscored_reason,
             "na": result.na or None,
-            "counted_criteria": list(scored.counted),
-            "na_criteria": list(scored.na),
-            "unscored_criteria": list(scored.unscored),
+            "counted_criteria": list(counted),
+            "na_criteria": [name for name, verdict in verdicts.items() if verdict.na],
+            "unscored_criteria": [name for name, each in verdicts.items() if not each.na and name not in counted],
         }
         for criterion, verdict in zip(judged.about.judged.criteria, result.verdicts, strict=True):
             number = number_or_nan(verdict.aggregated_value)
