@@ -195,6 +195,6 @@ def test_an_address_with_a_secret_is_refused_unseen(given):
 def test_a_process_without_file_descriptors_says_what_to_do(number):
     error = aiohttp.ClientConnectorError(None, OSError(number, "Too many open files"))
     error.__cause__ = OSError(number, "Too many open files")
-    lost = lost_connection(error, "the connection failed")
+    lost = lost_connection(error, "the connection failed", reached=False)
     assert isinstance(lost, FatalEngineError)
     assert re.search(r"Raise the limit \(ulimit -n\), or lower max_in_flight", str(lost))

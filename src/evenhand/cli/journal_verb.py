@@ -1,4 +1,4 @@
-"""``evenhand journal``: check, prune, export and import the journal."""
+"""``evenhand journal``: prune, export and import the journal."""
 
 from __future__ import annotations
 
@@ -18,29 +18,11 @@ from evenhand.numbers import format_count
 
 EXIT_UNSOUND: Final = 1
 Journal = Annotated[Path | None, Parameter(name="--journal")]
-journal = App(name="journal", group="Maintenance", help="Check, prune, export and import the journal of paid replies.")
+journal = App(name="journal", group="Maintenance", help="Prune, export and import the journal of paid replies.")
 
 
 def _place(given: Path | None) -> Path:
     return tools.default_journal_path() if given is None else expanded(given)
-
-
-@journal.command(name="check")
-def check_journal(*, path: Journal = None) -> int:
-    """Read every reply, and say whether all are sound.
-
-    Args:
-        path: The journal; by default that of runs.
-    """
-    place = _place(path)
-    faults = tools.check(place)
-    for fault in faults:
-        complain(f"{place}: {fault}")
-    if faults:
-        complain(tools.recovery(place))
-        return EXIT_UNSOUND
-    say(f"{place} is sound")
-    return 0
 
 
 @journal.command(name="prune")
@@ -58,7 +40,7 @@ def prune_journal(*, older_than: timedelta, path: Journal = None) -> int:
 
 @journal.command(name="export")
 def export_journal(*, path: Journal = None, out: Path | None = None) -> int:
-    """Write the replies as JSON lines, which engines.evenhand.replay answers from.
+    """Write the replies as JSON lines, which import reads.
 
     Args:
         path: The journal; by default that of runs.
@@ -105,9 +87,7 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
         name: The name of the batch.
     """
     place = _place(path)
-    if not place.is_file():
-        raise InvalidInputError(f"there is no journal {str(place)!r}: name the one that the run had with --journal")
-    with tools.Journal(place) as opened:
+    with tools.existing_journal(place) as opened:
         batches = {each.name: each for each in opened.batches()}
         if name not in batches:
             raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")

@@ -34,7 +34,7 @@ from evenhand.errors import (
     WithheldError,
 )
 from evenhand.numbers import format_count
-from evenhand.question import Classifications, Question
+from evenhand.question import Question
 from evenhand.votes import Completion
 
 MOCK_VARIABLE: Final = "UNITXT_MOCK_INFERENCE_MODE"
@@ -108,10 +108,10 @@ def classifications_set(*names: str) -> tuple[str, ...] | None:
     return next((tuple(policies[name]) for name in names if policies.get(name)), None)
 
 
-def classifications_of(request: Request) -> Classifications:
-    """Return the data classifications of all that is shown about one question, or about all on a sheet; each once."""
-    questions = [item.question for item in request.items] if request.question is None else [request.question]
-    return tuple(dict.fromkeys(each for question in questions for each in question.classifications))
+def questions_of(request: Request) -> list[Question]:
+    """Return the questions of a request: one, those on its sheet, or none that is known."""
+    alone = [] if request.question is None else [request.question]
+    return [item.question for item in request.items] or alone
 
 
 def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine]) -> None:
@@ -123,33 +123,19 @@ def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine
     Raises:
         DataClassificationError: If a judge may not.
     """
+    policies = [(judge, getattr(judge, "data_classification_policy", None) or ()) for judge in judges]
     for question in questions:
-        for judge in judges:
-            check_may_see(judge, question.classifications, f"what is shown about instance {question.instance} has")
-
-
-def check_may_see(judge: JudgeEngine, classifications: Classifications, what: str = "rows have") -> None:
-    """Check that a judge may be shown data of each of these classifications; see :func:`check_classified`.
-
-    Args:
-        judge: The judge.
-        classifications: The classes of the data.
-        what: Has them, in the message.
-
-    Raises:
-        DataClassificationError: If it may not.
-    """
-    allowed: tuple[str, ...] = getattr(judge, "data_classification_policy", None) or ()
-    unseen = [each for each in classifications if allowed and not set(each) & set(allowed)]
-    if not unseen:
-        return
-    classification = unseen[0]
-    raise DataClassificationError(
-        f"{what} the data classification {list(classification)!r}, and the judge {judge.judge_id!r} may only be shown "
-        f"data of {list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that may see "
-        f"them, or, where this one may, write [data_classification_policy=[{','.join([*allowed, classification[0]])}]] "
-        "behind its name, address or id; or mend the classification of the data"
-    )
+        for judge, allowed in policies:
+            unseen = [each for each in question.classifications if allowed and not set(each) & set(allowed)]
+            if unseen:
+                raise DataClassificationError(
+                    f"what is shown about instance {question.instance} has the data classification "
+                    f"{list(unseen[0])!r}, and the judge {judge.judge_id!r} may only be shown data of "
+                    f"{list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that may "
+                    "see them, or, where this one may, write "
+                    f"[data_classification_policy=[{','.join([*allowed, unseen[0][0]])}]] behind its name, address or "
+                    "id; or mend the classification of the data"
+                )
 
 
 _logger = logging.getLogger(__name__)
@@ -393,7 +379,7 @@ class Calls:
             DataClassificationError: When the engine may not be shown what is asked about.
             JournalError: When the journal fails.
         """
-        check_may_see(self.engine, classifications_of(request))
+        check_classified(questions_of(request), [self.engine])
         if not self.budgeted:  # it costs nothing and repeats itself: no journal, no budget
             self.launched += 1
             return await self.engine.complete(request)

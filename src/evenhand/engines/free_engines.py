@@ -1,8 +1,6 @@
-"""Engines without a model or a network: the baseline, which counts words, the simulated judge, and replay.
+"""Engines without a model or a network: the baseline, which counts words, and the simulated judge.
 
-All are free and deterministic. The first two word a choice alike at each stage of the flow. The third repeats a paid
-run offline, without a key, from what ``evenhand journal export`` wrote: whose replies they are does not matter, so
-recordings of several judges are several files.
+Both are free and deterministic, and word a choice alike at each stage of the flow.
 """
 
 from __future__ import annotations
@@ -18,20 +16,17 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from json.encoder import encode_basestring
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import ConfigDict
 from scipy.special import expit, logit, ndtr, softmax
 
 from evenhand.criteria import Criterion
 from evenhand.engines.base import Engine, Request, SheetItem
-from evenhand.engines.journal import canonical_json, describe_request
 from evenhand.errors import InvalidInputError, RejectedRequestError
-from evenhand.files import read_bytes
 from evenhand.options import option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, TokenLogprob
@@ -683,74 +678,3 @@ def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
     """Return Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     return nodes, weights / weights.sum()
-
-
-class ReplayEngine(FreeEngine):
-    """Answer from a recording, and refuse requests that it does not hold.
-
-    Raises:
-        InvalidInputError: If the file cannot be read, is empty, or has a line that is not a recorded reply.
-    """
-
-    path: str | Path | None = option(None, "The recording: an exported journal.")
-    name: str | None = option(None, "The judge's name; by default ``replay-`` and the name of the file.")
-    _replies: Mapping[str, Completion] = PrivateAttr(default_factory=dict)
-
-    def model_post_init(self, _: object) -> None:
-        """Read the recording."""
-        if self.path is not None:
-            self._replies = _read(Path(self.path))
-
-    def to_judge(self) -> Self:
-        """Return the engine itself.
-
-        Raises:
-            InvalidInputError: If it has no recording.
-        """
-        if self.path is None:
-            raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=run.jsonl]")
-        return self
-
-    @property
-    def judge_id(self) -> str:
-        """The name, by default that of the file."""
-        return self.name if self.name is not None else f"replay-{Path(self.path or '').stem}"
-
-    async def complete(self, request: Request) -> Completion:
-        """Return the recorded reply to exactly this request.
-
-        Raises:
-            RejectedRequestError: If the recording does not hold it.
-        """
-        await checkpoint()
-        completion = self._replies.get(describe_request(request))
-        if completion is None:
-            question = "" if request.question is None else f" about question {request.question.id!r}"
-            raise RejectedRequestError(
-                f"the recording {str(self.path)!r} has no reply to this request (stage {request.stage!r}{question}, "
-                f"sample {request.sample}): record it again with the same data, prompts, flow and seed",
-                cause="not_recorded",
-            )
-        return completion
-
-
-def _read(path: Path) -> Mapping[str, Completion]:
-    """Return request -> reply."""
-    replies, number = dict[str, Completion](), 0
-    try:
-        for number, line in enumerate(read_bytes(path, None).decode("utf-8-sig").split("\n"), start=1):
-            if not line.strip():
-                continue
-            recorded = json.loads(line)
-            key, completion = canonical_json(recorded["request"]), Completion.model_validate(recorded["completion"])
-            if replies.setdefault(key, completion) != completion:
-                raise InvalidInputError(
-                    f"line {number} of the recording {str(path)!r} holds another reply to a request that was answered "
-                    "before: keep one of them, and the recordings of different judges in different files"
-                )
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InvalidInputError(
-            f"line {number} of the recording {str(path)!r} cannot be read ({error}): give what 'evenhand "
-            "journal export' writes"
-        ) from error
-    return replies

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from functools import cache, cached_property
@@ -28,7 +27,6 @@ from evenhand.engines.http import (
     DEFAULT_KEY_HOST,
     DEFAULT_KEY_VARIABLE,
     KEYLESS_ADVICE,
-    UNREACHED,
     HttpConnection,
     ServerAddress,
     environment_value,
@@ -46,6 +44,9 @@ NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own ne
 OPENAI_URL: Final = f"https://{DEFAULT_KEY_HOST}/v1"
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
+_CLIENTS: Final = ("aiohttp", "httpx", "httpx2")
+_UNREACHED: Final = {"ClientConnectorError", "ConnectionTimeoutError", "ConnectError", "ConnectTimeout", "ProxyError"}
+"""The errors of these clients for a connection that was not made, by name: httpx need not be loaded."""
 OWN_SERVERS: Final = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
 """The providers in names of litellm that can be asked without it, and their addresses."""
 
@@ -303,22 +304,16 @@ def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineErr
 
     None if there was none, and for a time-out after the connection was made.
     """
-    loaded = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name))]  # what it may come from
-    raised = [each for each in origins(error) if isinstance(each, (aiohttp.ClientError, *_of(loaded, "RequestError")))]
-    if not raised:
-        return None
-    below = raised[-1]
-    unreached = (*UNREACHED, *_of(loaded, "ConnectError", "ConnectTimeout", "ProxyError"))
-    timed_out = isinstance(below, (aiohttp.ServerTimeoutError, *_of(loaded, "TimeoutException")))
-    if timed_out and not isinstance(below, unreached):
+    below, kinds = error, set[str]()
+    for each in origins(error):
+        names = {kind.__name__ for kind in type(each).__mro__}
+        if type(each).__module__.partition(".")[0] in _CLIENTS and names & {"ClientError", "RequestError"}:
+            below, kinds = each, names
+    reached = not kinds & _UNREACHED
+    if not kinds or (reached and kinds & {"ServerTimeoutError", "TimeoutException"}):
         return None
     message = f"the connection failed ({type(below).__name__}: {brief(str(below), secrets)})"
-    return lost_connection(below, message, unreached)
-
-
-def _of(modules: Iterable[ModuleType], *names: str) -> list[type[BaseException]]:
-    """Return the errors of these names in modules of HTTP clients."""
-    return [getattr(module, name) for module in modules for name in names]
+    return lost_connection(below, message, reached=reached)
 
 
 def _code(error: Exception) -> str:

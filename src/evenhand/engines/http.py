@@ -46,7 +46,6 @@ MOST_ERROR_BYTES: Final = 64 * 2**10
 CONNECT_SECONDS: Final = 10.0
 ENCODINGS: Final = "gzip, deflate"
 """The accepted encodings of replies: both are unpacked to a bound; others cannot be."""
-UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 _TEXTS: Final = TypeAdapter(dict[str, str])
@@ -156,23 +155,15 @@ def may_have_default_key(base_url: str) -> bool:
         return False
 
 
-def lost_connection(
-    error: BaseException, message: str, unreached: tuple[type[BaseException], ...] = UNREACHED
-) -> EngineError:
-    """Return the error of ours for a failure below HTTP.
-
-    Args:
-        error: The failure.
-        message: The message of the error returned.
-        unreached: The errors of a connection that was not made.
-    """
+def lost_connection(error: BaseException, message: str, *, reached: bool) -> EngineError:
+    """Return the error of ours, with this message, for a failure below HTTP; ``reached``: a connection was made."""
     if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
         return FatalEngineError(
             f"{message}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
             "max_in_flight",
             cause="no_descriptors",
         )
-    return ConnectionLostError(message, reached=not isinstance(error, unreached))
+    return ConnectionLostError(message, reached=reached)
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
@@ -255,7 +246,8 @@ class HttpConnection:
                 raise FatalEngineError(message, cause="connection") from None
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
                 raise TransientEngineError(message, cause="timeout") from None
-            raise lost_connection(error, message) from None
+            unreached = aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError
+            raise lost_connection(error, message, reached=not isinstance(error, unreached)) from None
 
     def refusal(self, response: aiohttp.ClientResponse, content: bytes, advice: str = "") -> EngineError:
         """Return the error for a response with another status than 200; ``{url}`` in the advice is what was asked."""

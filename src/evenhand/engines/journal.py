@@ -112,19 +112,16 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
     """Return the error for a message of SQLite, with the next step."""
     reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
+        step = (
+            f"'sqlite3 {shlex.quote(str(path))} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a "
+            f"new journal; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
+        )
     else:
         step = (
             f"check that the folder {str(path.parent)!r} can be written, that the disk has room and no other program "
             f"holds the file for {BUSY_SECONDS:g} seconds, raise the limit on file sizes (ulimit -f), or {ELSEWHERE}"
         )
     return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
-
-
-def recovery(path: Path) -> str:
-    """Describe how to save the replies of a damaged journal, as far as SQLite can read them."""
-    file = shlex.quote(str(path))
-    return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
 
 
 def _make_private(path: Path) -> None:
@@ -210,7 +207,7 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, key: str, identity: str, request: str, completion: Completion) -> Self:
         """Return the row of a reply that is written now."""
-        reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
+        reply = Completion.adapter.dump_json(completion, exclude_defaults=True, exclude={"cached"}).decode()
         return cls(key, identity, request, reply, time.time())
 
 
@@ -474,7 +471,8 @@ def reply_of(key: str, request: bytes, completion: bytes, proof: bytes) -> Compl
     if proof != checksum(key.encode(), request, completion):
         return None
     try:
-        return Completion.model_validate_json(completion).model_copy(update={"cached": True})
+        found: Completion = Completion.adapter.validate_json(completion)
+        return found.model_copy(update={"cached": True})
     except ValidationError:
         return None
 
@@ -487,55 +485,24 @@ def open_journal(setting: str | os.PathLike[str] | None) -> Journal | None:
 
 
 ROWS_A_TRANSACTION: Final = 500
-MOST_FAULTS: Final = 20
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a connection to a journal, as it is."""
+def existing_journal(path: Path) -> Journal:
+    """Open a journal that is there.
+
+    Raises:
+        InvalidInputError: If there is none.
+        JournalError: If it cannot be used.
+    """
     if not path.is_file():
         raise InvalidInputError(
             f"there is no journal {str(path)!r}; name one with --journal, or set EVENHAND_CACHE_DIR"
         )
-    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-        try:
-            yield connection
-        except sqlite3.Error as error:
-            raise failure(path, error) from error
-
-
-def check(path: Path) -> list[str]:
-    """Return what is wrong with a journal, a sentence per fault, at most 20; nothing if it is sound.
-
-    SQLite checks its pages, trees and index; the rows are checked by their checksums, and read.
-    """
-    faults: list[str] = []
-    try:
-        with _opened(path) as connection:
-            check_format(path, connection)
-            found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
-            faults += [f"SQLite: {fault}" for (fault,) in found if fault != "ok"]
-            faults += islice(_unsound_rows(connection), MOST_FAULTS)
-    except JournalError as error:
-        faults.append(str(error))
-    return faults[:MOST_FAULTS]
-
-
-def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
-    rows = connection.execute(
-        "SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), checksum, identity "
-        "FROM reply LEFT JOIN engine ON engine.id = reply.engine"
-    )
-    for key, request, completion, proof, identity in rows:
-        name = bytes(key).decode("utf-8", "replace")
-        if reply_of(name, request, completion, proof) is None:
-            yield f"the reply {name!r} cannot be read, or does not fit its checksum: it counts as missing"
-        elif identity is None:
-            yield f"the reply {name!r} names no engine"
+    return Journal(path)
 
 
 def prune(path: Path, older_than: float) -> tuple[int, int]:
-    """Remove old replies, and give their room back to the disk. Other processes may use the journal meanwhile.
+    """Remove old replies, and give their room back to the disk.
 
     Args:
         path: The journal.
@@ -548,21 +515,18 @@ def prune(path: Path, older_than: float) -> tuple[int, int]:
         InvalidInputError: If there is no journal.
         JournalError: If it cannot be written.
     """
-    with _opened(path) as connection, Journal(path) as journal:
-        removed = 0
-        query = "DELETE FROM reply WHERE rowid IN (SELECT rowid FROM reply WHERE recorded_at < ? LIMIT ?)"
-        limits = time.time() - older_than, ROWS_A_TRANSACTION
-        while part := connection.execute(query, limits).rowcount:  # in parts, so that others may write in between
-            removed += part
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with existing_journal(path) as journal:
+        with journal.reading() as connection:
+            query = "DELETE FROM reply WHERE recorded_at < ?"
+            removed = connection.execute(query, (time.time() - older_than,)).rowcount
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return removed, journal.count()
 
 
 def export_lines(path: Path) -> Iterator[str]:
     """Yield the sound replies of a journal as JSON lines, oldest first."""
-    with _opened(path) as connection:
-        check_format(path, connection)
+    with existing_journal(path) as journal, journal.reading() as connection:
         for key, identity, recorded_at, request, completion, proof in connection.execute(
             "SELECT key, identity, recorded_at, CAST(request AS BLOB), CAST(completion AS BLOB), checksum "
             "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"

@@ -18,13 +18,13 @@ from evenhand.data.plain import is_of
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
-from evenhand.engines.free_engines import BaselineEngine, ReplayEngine, SimulatedEngine
+from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
 from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 
-_ENGINES: Final = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
+_ENGINES: Final = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
 TYPES: Final[Mapping[str, type[Engine]]] = {to_snake(kind.__name__): kind for kind in _ENGINES}
 """``__type__`` in our catalog -> the engine."""
 
@@ -112,15 +112,10 @@ def as_list(given: object) -> list[object]:
 
 
 def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> Sequence[JudgeEngine]:
-    """Return the judge, or the judges of a panel.
-
-    Args:
-        engine: An engine as :func:`as_judge` takes it, a list of them, or an open panel.
-        model: The model of the servers whose addresses are given without one.
-        batch: Whether they are asked in batches; None leaves it to each.
+    """Return the judge, or the judges of a panel: an engine as :func:`as_judge` takes it, a list, or an open panel.
 
     Raises:
-        InvalidInputError: If there is none, or it is something else, or nothing needs the model.
+        InvalidInputError: If there is none, or it is something else; and as :func:`engines_with` has it.
     """
     if engine is None:
         raise InvalidInputError(
@@ -130,26 +125,37 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
         )
     if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
         return engine  # an open panel
-    given = as_list(engine)
-    given = given if model is None else with_model(given, model)
-    return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
+    return tuple(map(as_judge, engines_with(engine, model, batch=batch)))
 
 
-def with_batch(engines: Sequence[object], batch: bool) -> list[object]:
-    """Return the engines, asked in batches or not.
+def engines_with(given: object, model: str | None = None, *, batch: bool | None = None) -> list[Any]:
+    """Return one engine, or several, with these settings; without settings as they are given.
+
+    Args:
+        given: An engine as :func:`as_judge` takes it, or a list of them.
+        model: The model of the servers whose addresses are given without one.
+        batch: Whether they are asked in batches; None leaves it to each.
 
     Raises:
-        InvalidInputError: If one is to be asked in batches and has none.
+        InvalidInputError: If no engine lacks a model, or one is to be asked in batches and has none.
     """
-    found: list[Any] = [engine_of(engine) for engine in engines]
-    for place, engine in enumerate(found):
-        if hasattr(engine, "batch_interval"):  # an engine that has batches, or its artifact
-            found[place] = engine.changed(batch=batch)
-        elif isinstance(engine, BatchJudge):
-            found[place] = engine.settings.changed(batch=batch)
+    found: list[Any] = as_list(given)
+    if model is not None:
+        found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in found]
+        lacking = [getattr(each, "base_url", None) is not None and each.model is None for each in found]
+        if not any(lacking):
+            raise InvalidInputError(
+                f"model is {model!r}, but no engine is a server's address without a model: leave model out, or give "
+                "the address, as engine='http://localhost:8000/v1'"
+            )
+        found = [each.changed(model=model) if lacks else each for each, lacks in zip(found, lacking, strict=True)]
+    for place, engine in enumerate(found if batch is not None else ()):
+        named = engine_of(engine)
+        settings: Any = named.settings if isinstance(named, BatchJudge) else named
+        if hasattr(settings, "batch_interval"):  # an engine that has batches, or its artifact
+            found[place] = settings.changed(batch=batch)
         elif batch:
-            given = engines[place]
-            name = redact(given) if isinstance(given, str) else type(given).__name__
+            name = redact(engine) if isinstance(engine, str) else type(engine).__name__
             raise InvalidInputError(
                 f"batch=True, and the engine {name!r} has no batches: take engines.evenhand.openai_compatible or "
                 "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
@@ -168,19 +174,3 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
             for each in as_list(engine)
         )
     return {"flow": "one_step", **options} if batch else dict(options)
-
-
-def with_model(engines: Sequence[object], model: str) -> list[object]:
-    """Return the engines; those that are servers' addresses without a model have this one.
-
-    Raises:
-        InvalidInputError: If there is none that lacks a model.
-    """
-    found: list[Any] = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in engines]
-    lacking = [getattr(each, "base_url", None) is not None and each.model is None for each in found]
-    if not any(lacking):
-        raise InvalidInputError(
-            f"model is {model!r}, but no engine is a server's address without a model: leave model out, or give the "
-            "address, as engine='http://localhost:8000/v1'"
-        )
-    return [each.changed(model=model) if lacks else each for each, lacks in zip(found, lacking, strict=True)]

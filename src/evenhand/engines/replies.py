@@ -331,7 +331,6 @@ _SECRET_WORDS: Final = ("key", "token", "secret", "password", "passphrase", "aut
 _NO_SECRETS: Final = re.compile(
     r"tokeniz|(?:stop|eos|bos|pad|unk|sep|cls|mask|special|prefix|suffix|image)_?tokens?|keyword|author(?!iz)"
 )
-_RANDOM: Final = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 
 
 def check_variable_name(field: str, name: object) -> None:
@@ -358,15 +357,6 @@ def names_a_secret(name: str) -> bool:
     """
     folded = _NO_SECRETS.sub("", name.casefold())
     return any(word in folded for word in _SECRET_WORDS)
-
-
-def looks_random(text: str) -> bool:
-    """Return whether twenty or more letters and digits follow each other, as in keys and hardly anywhere else.
-
-    >>> looks_random("8f3k2Lq9ZxY7w5Tn1VbC0d"), looks_random("llama-3-3-70b-instruct")
-    (True, False)
-    """
-    return _RANDOM.search(text) is not None
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:

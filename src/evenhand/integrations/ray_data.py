@@ -31,7 +31,7 @@ from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
 from evenhand.engines.journal import SELECT_REPLY, Journal, export_lines, import_lines, reply_of, this_host
-from evenhand.engines.names import as_list, engine_of, with_model
+from evenhand.engines.names import as_list, engine_of, engines_with
 from evenhand.errors import DistributedRunError, EvenhandError, InvalidInputError, MissingDependencyError
 from evenhand.files import is_opened
 from evenhand.interrupts import heeding_termination
@@ -182,9 +182,8 @@ class _Order:
 
     def shared_by(self, workers: int) -> _Order:
         """Return the order of one of several workers, with an equal share of the limits."""
-        options = self.job.options
-        given, engines = as_list(options.engine), []
-        for engine in map(engine_of, given if options.model is None else with_model(given, options.model)):
+        options, engines = self.job.options, []
+        for engine in map(engine_of, engines_with(options.engine, options.model)):
             limits = {name: limit for name in _SHARED if (limit := getattr(engine, name, None)) is not None}
             share = {name: max(1, limit // workers) for name, limit in limits.items()}
             engines.append(engine.changed(**share) if isinstance(engine, Engine) else engine)

@@ -553,7 +553,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
         scores["items"] = [
             {
                 "name": item.label,
-                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
+                **{name: getattr(item, name) for name in ("question", "category", "weight")},
                 **scores_of(item, with_intervals=shown),
             }
             for item in measures.items

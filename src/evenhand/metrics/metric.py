@@ -17,7 +17,7 @@ from typing import Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
 from evenhand.criteria import Criterion, context_mapping
-from evenhand.data.documents import names_a_file, reads_as_sentence
+from evenhand.data.documents import reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
     LabelReader,
@@ -35,7 +35,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, as_list, engine_of_name, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, as_list, engine_of_name, engines_with, one_step_in_batches
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
@@ -136,7 +136,7 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
                 "of them as a rubric to metrics.evenhand.rubric"
             )
         if name == "criteria":
-            is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
+            is_sentence = isinstance(value, str) and reads_as_sentence(value)
             value = load_criteria_artifact(value) if isinstance(value, Criterion) or is_sentence else value
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
@@ -497,9 +497,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         """
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
-        given = as_list(self.inference_engine)
-        given = given if self.model is None else with_model(given, self.model)
-        return given if self.batch is None else with_batch(given, self.batch)
+        return engines_with(self.inference_engine, self.model, batch=self.batch)
 
     def panel(self) -> tuple[list[JudgeEngine], str]:
         """Return the judges, and their name in score names as unitxt builds it: evaluator's name or id, and label.

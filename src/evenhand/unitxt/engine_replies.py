@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from os import PathLike, fsdecode
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
@@ -13,7 +12,6 @@ from evenhand.engines.hosted import broken_connection
 from evenhand.engines.replies import (
     REDACTED,
     brief,
-    looks_random,
     names_a_secret,
     read_error,
     redact,
@@ -37,79 +35,70 @@ _ADDRESSES: Final = frozenset(
 def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], list[str]]:
     """Return the fields that replies depend on, as plain JSON, and the types of the objects in them.
 
-    Left out are secrets: fields named like one, and values that look like one. The address among an engine's
-    credentials stays, because its replies depend on it. An object is given by its type: engines that differ in
-    nothing else cannot be distinguished.
+    Left out are secrets: fields named like one, values that look like one, and what is among credentials and headers,
+    but for the address there, as replies depend on it. An object is given by its type: engines that differ in nothing
+    else cannot be distinguished.
 
     >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}})
     ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
     """
+    plain, opaque = _plain(fields)
+    public: Any = _public(plain, [])
+    return public, list(dict.fromkeys(opaque))
+
+
+def secret_values(fields: Mapping[object, object]) -> list[str]:
+    """Return the texts that :func:`public_fields` leaves out as secrets."""
+    hidden: list[str] = []
+    _public(_plain(fields)[0], hidden)
+    return hidden
+
+
+def _plain(fields: Mapping[object, object]) -> tuple[object, list[str]]:
+    """Return fields as plain JSON, with sets sorted, as their order differs between processes; and objects' types."""
     opaque: list[str] = []
 
     def type_of(value: object) -> str:
         opaque.append(type(value).__name__)
         return opaque[-1]
 
-    plain = to_jsonable_python(_with_sorted_sets(fields), fallback=type_of, inf_nan_mode="strings", bytes_mode="base64")
-    public: Any = _public("", plain, guarded=False)
-    return public, list(dict.fromkeys(opaque))
+    def ordered(value: object) -> object:
+        if isinstance(value, Mapping):
+            return {key: ordered(item) for key, item in value.items()}
+        if isinstance(value, list | tuple | AbstractSet):
+            return [*map(ordered, sorted(value, key=str) if isinstance(value, AbstractSet) else value)]
+        return value
+
+    plain = to_jsonable_python(ordered(fields), fallback=type_of, inf_nan_mode="strings", bytes_mode="base64")
+    return plain, opaque
 
 
-def _with_sorted_sets(value: object) -> object:
-    """Return a field with its sets as sorted lists, since their order differs between processes."""
-    if isinstance(value, Mapping):
-        return {key: _with_sorted_sets(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_sorted_sets(item) for item in value]
-    return sorted(map(_with_sorted_sets, value), key=str) if isinstance(value, AbstractSet) else value
-
-
-def _public(name: str, value: object, *, guarded: bool) -> object:
-    """Return a field without secrets. In credentials and headers, a text that looks random is hidden as a key."""
-    if isinstance(value, dict):
-        guarded = guarded or _holds_secrets(name)
-        read = {
-            key: _public(key, each, guarded=guarded)
-            for key, each in value.items()
-            if key.casefold() not in _NOT_IN_REPLIES and not _is_hidden(key, each)
-        }
-        return {key: each for key, each in read.items() if each != REDACTED and (each != {} or not value[key])}
+def _public(value: object, hidden: list[str], *, guarded: bool = False) -> object:
+    """Return a value without secrets, whose texts are added to those hidden; in credentials, with addresses only."""
     if isinstance(value, list):
-        return [_public(name, item, guarded=guarded) for item in value]
-    if isinstance(value, str):
-        address = any(word in name.casefold() for word in _ADDRESSES)
-        return REDACTED if guarded and not address and looks_random(value) else redact(value)
-    return value
+        return [_public(item, hidden, guarded=guarded) for item in value]
+    if not isinstance(value, dict):
+        return redact(value) if isinstance(value, str) else value
+    public = {}
+    for name, each in value.items():
+        folded = name.casefold()
+        holds = any(word in folded for word in _WITH_SECRETS)
+        secret = names_a_secret(name) and not isinstance(each, int | float)  # max_tokens=100 is none
+        if guarded:
+            secret |= not any(word in folded for word in _ADDRESSES)
+        if secret or (holds and not isinstance(each, dict)):
+            hidden += _texts(each)
+        elif folded not in _NOT_IN_REPLIES:
+            found = _public(each, hidden, guarded=guarded or holds)
+            if found == each or found not in (REDACTED, {}):
+                public[name] = found
+    return public
 
 
-def secret_values(fields: object) -> Iterator[str]:
-    """Yield the texts in the fields that are named like secrets, and everything among credentials and headers."""
-    if not isinstance(fields, Mapping):
-        return
-    for name, value in fields.items():
-        if _holds_secrets(str(name)) or _is_hidden(str(name), value):
-            yield from _texts(value)
-        else:
-            yield from secret_values(value)
-
-
-def _holds_secrets(name: str) -> bool:
-    return any(word in name.casefold() for word in _WITH_SECRETS)
-
-
-def _is_hidden(name: str, value: object) -> bool:
-    """Return whether a field is left out: a secret is a text, and ``max_tokens=100`` is none."""
-    if _holds_secrets(name):
-        return value is None or isinstance(value, str | bytes)
-    return names_a_secret(name) and (value is None or any(True for _ in _texts(value)))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str | bytes | PathLike):
-        yield fsdecode(value)
-    elif isinstance(value, Mapping | list | tuple | AbstractSet):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(item)
+def _texts(value: object) -> list[str]:
+    if isinstance(value, dict | list):
+        return [text for item in (value.values() if isinstance(value, dict) else value) for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
 
 
 _FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "": None}
@@ -162,12 +151,14 @@ def read_output(output: object) -> Completion | EngineError:
 
 def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     """Return the engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
-    secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
-    secrets += secret_values(getattr(engine, "_init_dict", {}))
+    made_with = getattr(engine, "_init_dict", {})
+    secrets = secret_values({"made_with": made_with, "credentials": getattr(engine, "credentials", None)})
     broken = broken_connection(error, secrets)
     if broken is not None:
         return broken
-    chain = _causes(error)
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
     failure = EngineError(message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
         status = getattr(link, "status_code", None)
@@ -179,14 +170,6 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
             break
     failure.__cause__ = error
     return failure
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """Return the exception, what it was raised from, and so on down to the first."""
-    chain = [error]
-    while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
-        chain.append(chain[-1].__cause__)
-    return chain
 
 
 def message_of(error: BaseException, secrets: Iterable[str]) -> str:

@@ -33,7 +33,7 @@ from anyio.from_thread import start_blocking_portal
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE
 from evenhand.engines import free_engines, hosted
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
-from evenhand.engines.calls import Calls, classifications_of
+from evenhand.engines.calls import Calls, questions_of
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact, short_enough
@@ -173,17 +173,12 @@ def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **
 BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
 LiteLLMEngine = _derived(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
 OpenAICompatibleEngine = _derived(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
-ReplayEngine = _derived(
-    free_engines.ReplayEngine,
-    journal=None,
-    get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
-)
 SimulatedEngine = _derived(free_engines.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:
     """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
-    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
     kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
     if kind is None:
         return engine
@@ -370,9 +365,10 @@ class UnitxtBridge:
         Raises:
             EngineError: If the engine failed on this request.
         """
-        policies = classifications_of(request) if self.marked is None else (self.marked,)
+        policies = [each for question in questions_of(request) for each in question.classifications]
+        policy = self.marked or next(iter(policies), None)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Waiting(request, policies[0] if policies else None, reply))
+        self._queue.put_nowait(_Waiting(request, policy, reply))
         return await reply
 
     def stop_sending(self) -> None:
