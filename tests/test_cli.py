@@ -165,8 +165,8 @@ def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
     people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
     path = str(write_rows(tmp_path / "people.jsonl", people))
     asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p", "q", "r"]
-    assert main([*asked, "--annotator-test", "expert"]) == 0
-    expected = stand_in_test(evenhand.agreement(path, ["judge"], gold_fields=["p", "q", "r"]), "expert")
+    assert main([*asked, "--annotator-test", "0.2"]) == 0
+    expected = stand_in_test(evenhand.agreement(path, ["judge"], gold_fields=["p", "q", "r"]), 0.2)
     assert str(expected) in capsys.readouterr().out
     assert main([*asked, "--annotator-test", "export"]) == 2
     assert "annotator_test is 'export'" in capsys.readouterr().err

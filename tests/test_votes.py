@@ -41,7 +41,7 @@ def test_half_characters_are_replaced_and_whole_ones_joined():
     assert without_lone_surrogates("\ud83d\ude00 \ude00") == "\U0001f600 \ufffd"
     assert Completion(text=None).text is None
     token = TokenLogprob(token="\ud83d", logprob=-1.0, top=(("\ude00", -1.0),))
-    Completion(text="", finish_reason="\ud83d", model="\ud83d", logprobs=(token,)).model_dump_json().encode()
+    Completion.adapter.dump_json(Completion(text="", finish_reason="\ud83d", model="\ud83d", logprobs=(token,)))
 
 
 def test_prompts_are_what_they_were_packed_of_wherever_they_are_carried():

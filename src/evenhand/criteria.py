@@ -138,20 +138,10 @@ class FrozenValue:
         value: Self = cls.adapter.validate_python(given)
         return value
 
-    @classmethod
-    def model_validate_json(cls, text: str | bytes) -> Self:
-        """Return the value that JSON describes."""
-        value: Self = cls.adapter.validate_json(text)
-        return value
-
     def model_dump(self, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - options of pydantic
         """Return its fields as plain values; see ``pydantic.TypeAdapter.dump_python`` for the options."""
         plain: dict[str, Any] = self.adapter.dump_python(self, **how)
         return plain
-
-    def model_dump_json(self, **how: Any) -> str:  # noqa: ANN401 - as above
-        """Return the same as JSON."""
-        return self.adapter.dump_json(self, **how).decode()
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
         """Return a copy with other values of some fields, which are not checked."""

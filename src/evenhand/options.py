@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import UnionType
@@ -292,15 +293,10 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
                 raise InvalidInputError(
                     f"stop_early does not go with {name}={value!r}: {NEEDS_ALL_DRAWS}; drop one of the two"
                 )
-        if self.journal not in {None, "default"}:
-            try:
-                usable = "\0" not in str(self.journal) and not expanded(str(self.journal)).is_dir()
-            except OSError:  # a text that is too long for a name
-                usable = False
-            if not usable:
-                raise InvalidInputError(
-                    f"journal is {str(self.journal)!r}, which is not the path of a file; name a file"
-                )
+        if self.journal not in {None, "default"} and os.path.isdir(  # noqa: PTH112 - a name may be too long
+            expanded(str(self.journal))
+        ):
+            raise InvalidInputError(f"journal is {str(self.journal)!r}, which is not the path of a file; name a file")
         return self
 
 

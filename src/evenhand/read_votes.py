@@ -68,14 +68,6 @@ IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
 """The column of votes in data that hold nothing else."""
 
-USUAL_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "id_field": ("id", "prompt_id", "instance"),
-    "judge_field": ("judge", "judge_id"),
-    "systems_field": ("system",),
-    **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item")},
-}
-"""Setting -> the columns read by default."""
-
 TAKEN: Final = frozenset(
     {"votes", "id_field", "judge_field", "sample_field", "split", "gold_fields"}
     | {"aggregation", "on_position_bias", "judge_weights", *RecordedOptions.model_fields}
@@ -140,7 +132,7 @@ class RecordedVotes:
     Attributes:
         rows: The data.
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
-        usual: Whether :data:`USUAL_NAMES` are read too.
+        usual: Whether a column of the usual name (``id``, ``judge``, ``system``, …) need not be named.
         columns: The columns that hold votes.
         votes: The votes, in the order of the rows.
         ids: The names of the instances, in the order of their first row; None if each row is an instance.
@@ -174,7 +166,7 @@ class RecordedVotes:
             rows: The data.
             columns: The column or columns of the votes.
             fields: The columns that are named.
-            usual: Read :data:`USUAL_NAMES` too.
+            usual: A column of the usual name need not be named.
             draws: A list in a cell holds repeated draws of one judge, and not the votes of several.
             what: The argument that names the columns.
 
@@ -220,8 +212,8 @@ class RecordedVotes:
         """
         given = self.fields.get(setting)
         if given is None:
-            usual = USUAL_NAMES[setting] if self.usual else ()
-            return next((name for name in usual if any(name in row for row in self.rows)), None)
+            usual = "system" if setting == "systems_field" else setting.removesuffix("_field")
+            return usual if self.usual and any(usual in row for row in self.rows) else None
         cells_of(self.rows, given, setting)
         return given
 
@@ -307,29 +299,22 @@ class RecordedVotes:
         rows = [first_rows[instance] for instance in range(len(self.ids))]
         return list(read_clusters(rows, column, apart={str(name) for name in apart}, what=what))
 
-    def groups(self, columns: str | Sequence[str] | None) -> dict[str, Any]:
-        """Return what a result repeats of the columns that group its rows."""
-        return named_groups({each: self.names_of_instances(each, "group_fields") for each in group_columns(columns)})
-
     def run_options(self, given: Run, **grid: Any) -> Run:
-        """Return the options of a run that asked for these votes, in the orders that ``grid`` says.
-
-        Raises:
-            InvalidInputError: Weights that are not one per judge.
-        """
-        weights_by_judge(given.judge_weights, self.judges)
+        """Return the options of a run that asked for these votes, in the orders that ``grid`` says."""
         samples = 1 + max((vote.sample for vote in self.votes), default=0)
         return given.model_copy(update={"samples": samples, "check_positional_bias": False, **grid})
+
+    def described(self, group_fields: str | Sequence[str] | None) -> dict[str, Any]:
+        """Return what a result repeats of the rows and their columns."""
+        groups = {each: self.names_of_instances(each, "group_fields") for each in group_columns(group_fields)}
+        return {"evenhand_version": __version__, "n": len(self.ids), **named_groups(groups), **self.fields}
 
     def parameters(self, options: RunOptions) -> dict[str, Any]:
         """Return what a result repeats of the votes, and of the options that say how they are scored."""
         return {
-            "evenhand_version": __version__,
+            **self.described(options.group_fields),
             "judges": list(self.judges),
-            "n": len(self.ids),
-            **self.groups(options.group_fields),
             "votes": list(self.columns),
-            **self.fields,
             "id_field": self.column("id_field"),
             **parameters_of(options, VoteRules.from_parameters(dict(options)), None),
         }
@@ -734,12 +719,9 @@ def verdicts_of_votes(
     if lacking and more.get("rule") in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
-        "evenhand_version": __version__,
-        "n": len(read.ids),
+        **read.described(options.group_fields),
         "votes": list(read.judges),
-        **read.fields,
         **({} if None in read.ids else {"ids": list(read.ids)}),
-        **read.groups(options.group_fields),
         "gold_fields": options.gold_fields,
         "criteria_given": options.criteria is not None,
         "as_index": options.as_index,

@@ -167,15 +167,6 @@ class AskingJob(Job):
     )
     workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
 
-    @model_validator(mode="after")
-    def _has_workers(self) -> Self:
-        if self.ray is not None and getattr(self, "stream_to", None) is None:
-            raise InvalidInputError(
-                f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
-                "machines of the cluster share"
-            )
-        return self
-
 
 class JudgeJob(JudgeArguments, AskingJob):
     """Assess every response of a data set against one or more criteria, or against a rubric."""
@@ -244,8 +235,11 @@ class AgreementJob(AgreementArguments, RecordedJob):
 
     function, needs = "agreement", (("votes",),)
     job: Literal["agreement"] = "agreement"
-    annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
-        None, "May the judge stand in for people, with this advantage (0 to 1, or expert, skilled, crowd)?"
+    annotator_test: float | None = option(
+        None,
+        "May the judge stand in for people, with this advantage? 0.2 for experts, 0.15 for skilled people.",
+        ge=0,
+        lt=1,
     )
 
 

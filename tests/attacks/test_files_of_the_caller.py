@@ -16,7 +16,6 @@ from evenhand.cli import main
 from evenhand.data import plain
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.reliability_report import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
 
 READERS = {
@@ -25,7 +24,6 @@ READERS = {
     "checklist": load_checklist,
     "rows": read_rows,
     "result": evenhand.open,
-    "report": ReliabilityReport.load,
 }
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="queues and devices have these names on Linux")
 ROWS = [{"question": "Who?", "answer": "Jane Austen."}, {"question": "What?", "answer": "A rose."}]
@@ -55,16 +53,15 @@ def test_a_name_that_no_file_can_have_is_one_message(reader, name):
     assert refusal(READERS[reader], name)
 
 
-@pytest.mark.parametrize("reader", ["criterion", "rubric", "checklist", "report"])
+@pytest.mark.parametrize("reader", ["criterion", "rubric", "checklist"])
 def test_a_document_that_is_too_large_is_not_read(reader, tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(files.MOST_BYTES + 1)
     assert "holds more than 16 MiB" in refusal(READERS[reader], path)
-    if reader != "report":  # YAML has a smaller bound because it is read slowly
-        path = path.with_suffix(".yaml")
-        path.write_text("# " + "x" * plain.MOST_YAML_BYTES)
-        assert "holds more than 1 MiB" in refusal(READERS[reader], path)
+    path = path.with_suffix(".yaml")  # YAML has a smaller bound because it is read slowly
+    path.write_text("# " + "x" * plain.MOST_YAML_BYTES)
+    assert "holds more than 1 MiB" in refusal(READERS[reader], path)
 
 
 BOMBS = {

@@ -118,7 +118,7 @@ UNREADABLE = {
     "a word for a number": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": "low"}]}',
     "cut off": '{"text": "Go',
     "no UTF-8": b'{"text": "\xff"}',
-    "another text than its checksum says": FULL.model_dump_json().replace("very", "vary"),
+    "another text than its checksum says": FULL.adapter.dump_json(FULL).decode().replace("very", "vary"),
 }
 
 

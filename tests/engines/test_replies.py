@@ -64,7 +64,7 @@ def test_what_is_no_finite_number_is_none_in_logprobs_cost_and_counts(number):
         ("No", -2.0, (("a", kept), ("b", -3.0))),
     ]
     assert (completion.cost, completion.prompt_tokens) == (None, None)
-    assert Completion.model_validate_json(completion.model_dump_json()) == completion
+    assert Completion.adapter.validate_json(Completion.adapter.dump_json(completion)) == completion
 
 
 MESSAGE = '{"content": "Good"}'

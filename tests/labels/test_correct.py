@@ -100,9 +100,7 @@ def test_what_the_judge_is_worth_is_not_said_where_labels_do_not_show_it(
 def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table: Any) -> None:
     """2 of 20 are "No", and the one stands for 20 rows, the other for 2: (20 + 2)² / (20² + 2²) = 1.2."""
     shares = {**dict.fromkeys(range(18), 0.5), 60: 0.05, 61: 0.5}
-    rows = [
-        {"instance": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()
-    ]
+    rows = [{"id": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()]
     shown = " ".join(str(evenhand.correct(table, rows, design="probabilities")).split())
     assert "the rarer ones are worth 1.2 equal ones" in shown
     alike = [{**row, "probability": 0.2} for row in rows]
@@ -147,7 +145,7 @@ def test_where_it_does_not_apply_there_is_no_score() -> None:
 def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together() -> None:
     table = judged({"alder": yes(80, 120), "birch": yes(50, 120), "cedar": yes(50, 120)})
     gold = [
-        {"instance": row, "system": system, "label": table[f"{row}/{system}/good"].views[0].selected}
+        {"id": row, "system": system, "label": table[f"{row}/{system}/good"].views[0].selected}
         for system in table.systems
         for row in range(0, 120, 3)
     ]
@@ -176,8 +174,8 @@ def test_winrates_are_corrected_contest_by_contest() -> None:
     table = evenhand.winrates(
         rows, "Which is better?", ScriptedJudge(better), response_fields=["alder", "birch"], **QUIET
     )
-    gold = [{"instance": row, "label": "alder" if row < 20 or row == 59 else "birch"} for row in range(60)]
-    found = evenhand.correct(table, [each for each in gold if each["instance"] % 2], design="random")
+    gold = [{"id": row, "label": "alder" if row < 20 or row == 59 else "birch"} for row in range(60)]
+    found = evenhand.correct(table, [each for each in gold if each["id"] % 2], design="random")
     # labelled are the odd rows: 20 that the judge gives alder, of which people give it 10, and 10 more, of which it
     # gets 1: 2/3 · 10/20 + 1/3 · 1/10
     assert found["alder"].judge.estimate == pytest.approx(40 / 60)
@@ -192,7 +190,7 @@ def test_rubrics_are_corrected_as_a_whole_and_in_their_parts() -> None:
     )
     table = evenhand.judge([{"response": each} for each in yes(30, 60)], rubric, ScriptedJudge(said), **QUIET)
     gold = [
-        {"instance": row, "criterion": name, "label": "Yes" if row < 30 and name == "first" else "No"}
+        {"id": row, "criterion": name, "label": "Yes" if row < 30 and name == "first" else "No"}
         for row in range(0, 60, 2)
         for name in ("first", "last")
     ]
@@ -217,7 +215,7 @@ def test_the_score_of_a_mode_of_ones_own_is_corrected_by_the_labels_that_it_asks
 
 def test_labels_correct_the_system_that_they_name() -> None:
     table = judged({"alder": yes(60, 100), "birch": yes(40, 100)})
-    gold = [{"instance": row, "system": "alder", "label": label} for row, label in GOLD.items()]
+    gold = [{"id": row, "system": "alder", "label": label} for row, label in GOLD.items()]
     with pytest.raises(InvalidInputError, match=r"there are no labels of \['birch'\] on 'good'.*system=\['alder'\]"):
         evenhand.correct(table, gold, design="random")
     alone = evenhand.correct(table.filter(system="alder"), gold, design="random")
@@ -242,7 +240,7 @@ def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, cap
     table.save(tmp_path / "run.parquet")
     gold = tmp_path / "labels.csv"
     rows = [f"{row},{label}" for row, label in GOLD.items()]
-    gold.write_text("\n".join(["instance,said", *rows]), encoding="utf-8")
+    gold.write_text("\n".join(["id,said", *rows]), encoding="utf-8")
     run, out = tmp_path / "run.parquet", tmp_path / "scores.json"
     given = (run, "--gold", gold, "--label-field", "said", "--design", "by_verdict")
     assert main(["correct", *map(str, (*given, "--out", out))]) == 0

@@ -38,9 +38,8 @@ def values(pair: Paired) -> list[float | None]:
     [
         [{"id": "p-2", "system": "birch", "criterion": "good", "label": "No"}],
         [{"id": "p-2", "system": "birch", "label": 0}],
-        [{"instance": 2, "system": "birch", "label": "no"}],
     ],
-    ids=["whole name", "the only criterion", "by number"],
+    ids=["whole name", "the only criterion"],
 )
 def test_a_label_finds_its_question(judged: Any, gold: Any) -> None:
     found = by_name(paired(judged, read_gold(judged, gold)))
@@ -121,7 +120,7 @@ def test_probabilities_travel_with_the_labels(judged: Any) -> None:
         ([{"id": "p-1", "label": "Yes"}], r"may be about any of"),
         ([{"id": "p-1", "system": "cedar", "label": "Yes"}], r"'cedar'"),
         ([{"id": "p-1", "system": "alder", "label": "Perhaps"}], r"'Perhaps'"),
-        ([{"system": "alder", "label": "Yes"}], r"call it 'id'"),
+        ([{"system": "alder", "label": "Yes"}], r"has no column 'id'"),
         ([{"id": "p-1", "remark": "fine"}], r"label_field"),
         ([], r"no label"),
         (Labels(()), r"no label"),
@@ -139,8 +138,8 @@ RECORDED = evenhand.aggregate_votes([{"vote": "Yes", "system": "alder"}] * 4, "v
     ("name", "said"), [("system", "leave it out"), ("lable", "Did you mean 'label'")], ids=["no column", "a typo"]
 )
 def test_labels_of_recorded_votes_name_what_was_judged(name: str, said: str, tmp_path: Any) -> None:
-    path, row = tmp_path / "labels.csv", {"instance": 0, "label": "Yes", name: "Yes"}
-    path.write_text(f"instance,label,{name}\n0,Yes,Yes", encoding="utf-8")
+    path, row = tmp_path / "labels.csv", {"id": 0, "label": "Yes", name: "Yes"}
+    path.write_text(f"id,label,{name}\n0,Yes,Yes", encoding="utf-8")
     for gold in ([row], path):
         with pytest.raises(InvalidInputError, match=rf"has the column '{name}', which is not read: .*{said}"):
             read_gold(RECORDED, gold)

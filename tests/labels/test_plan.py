@@ -83,7 +83,7 @@ def test_labels_are_planned_from_a_pilot_that_people_labelled(pilot: Any) -> Non
     labelled = judged(gold_fields={"good": "gold"}, cluster_field=False)
     found = evenhand.plan(labelled, half_width=0.08).lines["corrected_half_width"]
     assert found.labels < 151 < found.rows  # 151 labels alone are (1.96 · .5 / .08)²
-    at_odds = [{"instance": i, "system": each, "label": ["Yes", "No"][i % 2]} for i in range(40) for each in "ab"]
+    at_odds = [{"id": i, "system": each, "label": ["Yes", "No"][i % 2]} for i in range(40) for each in "ab"]
     wide, narrow = (
         evenhand.plan(each, gold=gold, rows=100, labels=50).lines["corrected_half_width"].value
         for each, gold in ((pilot, at_odds), (labelled, None))
@@ -121,7 +121,7 @@ def test_bad_input_gets_one_clear_error(asked: dict[str, Any], said: str) -> Non
 
 def test_the_shell_says_the_same(capsys: Any, tmp_path: Any, pilot: Any) -> None:
     labels = tmp_path / "labels.csv"
-    labels.write_text("instance,label\n" + "\n".join(f"{i},{row['gold']}" for i, row in enumerate(rows())), "utf-8")
+    labels.write_text("id,label\n" + "\n".join(f"{i},{row['gold']}" for i, row in enumerate(rows())), "utf-8")
     alone = pilot.filter(system="a")
     alone.save(tmp_path / "a.parquet")
     assert main(["plan", str(tmp_path / "a.parquet"), "--rows", "100", "--labels", "50", "--gold", str(labels)]) == 0

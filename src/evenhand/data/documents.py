@@ -72,7 +72,6 @@ from evenhand.criteria import (
 )
 from evenhand.data.plain import briefly, plain
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
-from evenhand.files import expanded
 
 FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 
@@ -395,9 +394,6 @@ def names_a_file(reference: str) -> bool:
     """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
     name = reference.strip()
     if reads_as_sentence(name):
-        try:
-            return os.sep in name and expanded(name).exists()
-        except OSError:  # it is too long
-            return False
+        return False
     has_separator = any(each in name.partition("[")[0] for each in ("/", os.sep))
     return not name.startswith(("{", "[")) and (name.lower().endswith(FILE_ENDINGS) or has_separator)

@@ -113,8 +113,8 @@ def text_of(value: object, where: str = "a cell") -> str:
         return ""
     plain = plain_cell(value)
     try:
-        as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
-        text = _own_text(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
+        is_data = isinstance(plain, (bool, int, float, list, tuple, Mapping))
+        text = json.dumps(plain, ensure_ascii=False, default=_plain) if is_data else str(_plain(plain))
     except Exception as error:  # a user's type may raise any exception in __str__
         raise InvalidInputError(
             f"{where} holds a value of the type {type(value).__name__}, which has no text ({type(error).__name__}: "
@@ -123,18 +123,16 @@ def text_of(value: object, where: str = "a cell") -> str:
     return without_lone_surrogates(text)
 
 
-def _own_text(value: object) -> str:
-    """Return the text of a value that is not data; a text that only gives a place in memory is refused."""
+def _plain(value: object) -> object:
+    """Return numpy's values as Python's, and others as text; a text that only gives a place in memory is refused."""
+    plain = plain_cell(value)
+    if plain is not value:
+        return plain
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if callable(value) or (type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__):
         raise TypeError("it is an object of a program")
     return str(value)
-
-
-def _plain_within(value: object) -> object:
-    plain = plain_cell(value)
-    return _own_text(plain) if plain is value else plain
 
 
 def cell_name(field: str, instance: int) -> str:
@@ -256,9 +254,7 @@ def _warn_of_left_out(criterion: Criterion | Checklist, fields: Sequence[str], w
         )
 
 
-def name_in(
-    row: Mapping[str, Any], number: int, column: str, setting: str, *, allow_none: bool = False, what: str = "row"
-) -> str:
+def name_in(row: Mapping[str, Any], number: int, column: str, setting: str, *, what: str = "row") -> str:
     """Return the name that a row has in a column, as :func:`name_of` reads it.
 
     Args:
@@ -266,15 +262,14 @@ def name_in(
         number: The number of the row, for the message.
         column: The column.
         setting: The setting that names the column, for the message.
-        allow_none: Return an empty name where there is none.
         what: The noun for a row in the message.
 
     Raises:
-        InvalidInputError: If it has none, and needs one.
+        InvalidInputError: If it has none.
     """
     value = field_of(row, column, number, setting)
     name = name_of(value)
-    if not name and not allow_none:
+    if not name:
         raise cell_error(number, column, value, f"every {what} needs a name there", setting=setting, what=what)
     return name
 
@@ -765,13 +760,12 @@ VoteColumns = Mapping[str, Sequence[object]]
 
 
 def cells_of(rows: Sequence[Mapping[str, Any]], column: str, setting: str) -> list[Any]:
-    """Return the cells of a column, which is nested if no row has one of this very name; `NOT_ASKED` where it lacks.
+    """Return the cells of a column, nested or not; `NOT_ASKED` where a row lacks it.
 
     Raises:
         InvalidInputError: If all rows lack it.
     """
-    nested = not any(column in row for row in rows)
-    cells = [field_or(row, column, NOT_ASKED) if nested else row.get(column, NOT_ASKED) for row in rows]
+    cells = [field_or(row, column, NOT_ASKED) for row in rows]
     if all(cell is NOT_ASKED for cell in cells):
         known = list(dict.fromkeys(key for row in rows for key in row))
         raise InvalidInputError(

@@ -89,13 +89,12 @@ def unique_keys(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
     return found
 
 
-def parse_json(text: str, what: str, *, nan: bool = False) -> Any:  # noqa: ANN401 - as above
-    """Return the data that a JSON text is.
+def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
+    """Return the data that a JSON text is; NaN and Infinity are numbers, as Python writes them.
 
     Args:
         text: The text.
         what: Its name in messages.
-        nan: Accept NaN and infinite numbers, as Python writes them.
 
     Raises:
         ArtifactError: If it is not JSON, an object has a field twice, or a number is too large.
@@ -104,11 +103,6 @@ def parse_json(text: str, what: str, *, nan: bool = False) -> Any:  # noqa: ANN4
     ['Is it polite?']
     """
 
-    def constant(written: str) -> float:
-        if not nan:
-            raise ArtifactError(f"{what} holds {written}, which is not valid JSON")
-        return float(written)
-
     def number(written: str) -> float:
         if math.isinf(found := float(written)):
             raise ArtifactError(f"{what} holds the number {briefly(written)}, which is too large")
@@ -116,7 +110,7 @@ def parse_json(text: str, what: str, *, nan: bool = False) -> Any:  # noqa: ANN4
 
     with _errors_in_one_line(what):
         pairs: Any = partial(unique_keys, what=what)
-        return json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=pairs, parse_float=number)
 
 
 def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above

@@ -362,7 +362,7 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
         is_lines = False
     if is_lines:
         return _rows_of_lines(chain([head], lines), path)
-    data: Any = parse_json(head + "".join(lines), repr(str(path)), nan=True) if begun else []
+    data: Any = parse_json(head + "".join(lines), repr(str(path))) if begun else []
     if is_inspect_log(data):
         return inspect_rows(path, data)
     return data if isinstance(data, list) else [data]
@@ -371,7 +371,7 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
 def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield parse_json(line, f"line {number} of {str(path)!r}", nan=True)
+            yield parse_json(line, f"line {number} of {str(path)!r}")
 
 
 def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:

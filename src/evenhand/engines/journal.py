@@ -207,7 +207,7 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, key: str, identity: str, request: str, completion: Completion) -> Self:
         """Return the row of a reply that is written now."""
-        reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
+        reply = Completion.adapter.dump_json(completion, exclude_defaults=True, exclude={"cached"}).decode()
         return cls(key, identity, request, reply, time.time())
 
 
@@ -467,7 +467,8 @@ def reply_of(key: str, request: bytes, completion: bytes, proof: bytes) -> Compl
     if proof != checksum(key.encode(), request, completion):
         return None
     try:
-        return Completion.model_validate_json(completion).model_copy(update={"cached": True})
+        found: Completion = Completion.adapter.validate_json(completion)
+        return found.model_copy(update={"cached": True})
     except ValidationError:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from evenhand.statistics.agreement import (
     alternative_annotator,
     leave_one_out_alignment,
 )
-
-EPSILONS: Final[Mapping[str, float]] = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""The advantage ε of the judge that the authors of the test recommend, by kind of annotator."""
 
 FEWEST_ANNOTATORS: Final = 3
 LEAST_WINNING_RATE: Final = 0.5
@@ -129,29 +126,7 @@ class StandInTest(PrintedTables):
         )
 
 
-def check_epsilon(epsilon: object) -> float:
-    """Check the ε that was stated.
-
-    Raises:
-        InvalidInputError: If none was, or it is not a number in [0, 1).
-
-    >>> check_epsilon("skilled"), check_epsilon(0)
-    (0.15, 0.0)
-    """
-    if isinstance(epsilon, str) and epsilon in EPSILONS:
-        return EPSILONS[epsilon]
-    if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and 0 <= epsilon < 1:
-        return float(epsilon)
-    recommended = ", ".join(f"{value} for {name} annotators ({name!r})" for name, value in EPSILONS.items())
-    raise InvalidInputError(
-        f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1. "
-        f"The authors of the test recommend {recommended}"
-    )
-
-
-def stand_in_test(
-    results: Results, epsilon: float | Literal["expert", "skilled", "crowd"], alpha: float = 0.05
-) -> StandInTest:
+def stand_in_test(results: Results, epsilon: float, alpha: float = 0.05) -> StandInTest:
     """Run the alternative annotator test: may a judge replace annotators?
 
     One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
@@ -163,14 +138,18 @@ def stand_in_test(
     Args:
         results: An agreement, whose ``votes`` are the judges, each tested, and whose ``gold_fields`` are the people.
         epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
-            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
-            ``skilled``, ``crowd``.
+            0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers.
         alpha: The false discovery rate over the annotators.
 
     Raises:
         InvalidInputError: An epsilon that is not stated, or an alpha that is not a share.
     """
-    epsilon = check_epsilon(epsilon)
+    given: object = epsilon
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < 1:
+        raise InvalidInputError(
+            f"epsilon is {epsilon!r}; state the advantage of the judge for being cheaper, from 0 to below 1; "
+            "recommended are 0.2 for expert annotators, 0.15 for skilled ones, 0.1 for crowd workers"
+        )
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
     scale, names = Scale.of(results.criterion), results.parameters["gold_fields"]

@@ -26,9 +26,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evenhand.criteria import Criterion, Option, fold_label
+from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
@@ -66,7 +65,7 @@ FEWEST_OF_A_STRATUM: Final = 2
 AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
 
 
-class AskedOfPeople(BaseModel):
+class AskedOfPeople(FrozenModel):
     """One question on a sheet, and its subject.
 
     Attributes:
@@ -76,10 +75,7 @@ class AskedOfPeople(BaseModel):
         probability: The probability with which it was drawn.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
-        shown: A digest of the texts of the row when it was judged; None if these are not known.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     criterion: int
@@ -87,7 +83,6 @@ class AskedOfPeople(BaseModel):
     probability: float
     answers: dict[str, str]
     row: str | None = None
-    shown: str | None = None
 
 
 class Card(NamedTuple):
@@ -113,7 +108,7 @@ class DrawnScore(NamedTuple):
     without_response: int
 
 
-class Draw(BaseModel):
+class Draw(FrozenModel):
     """The questions for people, and the meaning of their answers.
 
     Attributes:
@@ -126,8 +121,6 @@ class Draw(BaseModel):
         criteria: As people read them.
         questions: On the sheet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     evenhand: Literal["draw"] = "draw"
     layout: Literal[1] = 1
@@ -148,17 +141,13 @@ class Draw(BaseModel):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        document = next(iter(read_rows(path)))
-        if document.get("evenhand") == "draw":
-            check_layout(path, "the draw of a sheet", document.get("layout"), 1)
-        try:
-            return cls.model_validate(document)
-        except ValidationError as error:
-            found = error.errors()[0]
+        document = read_rows(path)[0]
+        if document.get("evenhand") != "draw":
             raise InvalidInputError(
-                f"{str(path)!r} is no draw of a sheet (.draw.json), which is written with the sheet: "
-                f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
-            ) from error
+                f"{str(path)!r} is no draw of a sheet (.draw.json), which is written with the sheet"
+            )
+        check_layout(path, "the draw of a sheet", document.get("layout"), 1)
+        return cls(**document)
 
 
 @dataclass(frozen=True, repr=False)
@@ -408,7 +397,6 @@ def _cards(
                     probability=drawn[name],
                     answers=answers,
                     row=results.ids[name[0]] if results.ids else None,
-                    shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),
                 )
             )
             context |= texts.context(cell.about, partial(results.criterion_of, cell))
@@ -520,12 +508,16 @@ class SheetLabels(Labels, PrintedTables):
             of_all = panels({}, humans, scale, **AGREEMENT)
             yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a plain row for each label, as ``evenhand.correct(results, gold=rows)`` reads it too."""
-        asked = {each.name: each for each in self.draw.questions}
-        return [
+    def save(self, path: str | Path) -> None:
+        """Write a row for each label as JSON lines, which ``evenhand.correct`` reads too.
+
+        Raises:
+            UnwritableFileError: If the file cannot be written.
+        """
+        row_of = {each.name: each.row for each in self.draw.questions}
+        rows = [
             {
-                **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
+                "id": each.name[0] if row_of[each.name] is None else row_of[each.name],
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,
@@ -534,15 +526,8 @@ class SheetLabels(Labels, PrintedTables):
             }
             for each in self.entries
         ]
-
-    def save(self, path: str | Path) -> None:
-        """Write the rows of :meth:`to_rows` as JSON lines.
-
-        Raises:
-            UnwritableFileError: If the file cannot be written.
-        """
         with written_whole(path) as temporary:
-            temporary.write_text("".join(json.dumps(row) + "\n" for row in self.to_rows()), encoding="utf-8")
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:
@@ -585,8 +570,7 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
             f"there is no label in {', '.join(repr(str(path)) for path in named)}: give files in which people answered"
         )
     unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
-    shown = {each.name: each.shown for each in known.questions}
-    return SheetLabels(entries, known.corrected_as, len(unsure), shown, draw=known, chosen=chosen)
+    return SheetLabels(entries, known.corrected_as, len(unsure), draw=known, chosen=chosen)
 
 
 def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | None]]:

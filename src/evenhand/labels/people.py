@@ -7,9 +7,8 @@ the lines that compute the judge's. Where people gave a number for a whole respo
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -17,11 +16,10 @@ from typing import Any, Self
 import numpy as np
 
 from evenhand.criteria import Criterion
-from evenhand.data.fields import LabelReader, is_abstention
+from evenhand.data.fields import LabelReader, is_abstention, name_of
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
-from evenhand.numbers import format_count
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
@@ -29,10 +27,6 @@ from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray
 from evenhand.votes import Vote
 
 _NO_LABELS = "gold holds no label of any row that was judged"
-
-
-class LabelsOfOtherRowsWarning(EvenhandWarning):
-    """Labels of a blind sheet are paired with results of other texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +54,11 @@ class Labels:
         entries: One per person and question.
         design: How the labelled rows were chosen; None if unknown.
         cannot_tell: Questions that a person was asked, and could not answer.
-        shown: Question -> digest of the texts on the sheet of these labels; None where they are not known.
     """
 
     entries: tuple[Label, ...]
     design: str | None = None
     cannot_tell: int = 0
-    shown: Mapping[QuestionName, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -173,10 +165,10 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
     Args:
         results: What was judged.
         gold: :class:`Labels`; the path of a file, a frame or rows, one per label, with a column that names the row
-            (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
-            and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
-            number where rows have none) -> label; or None for the gold labels that the result holds. Columns
-            ``annotator`` and ``probability`` say who gave a label, and with which probability its row was drawn.
+            (``id``: its id, or its number where rows have none), those that name the question where there are several
+            (``system`` and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row ->
+            label; or None for the gold labels that the result holds. Columns ``annotator`` and ``probability`` say who
+            gave a label, and with which probability its row was drawn.
         label_field: The column with the label.
         required: Whether a result without labels is refused; else it has none.
 
@@ -185,8 +177,12 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
             no label at all, or a column that would not be read.
     """
     if isinstance(gold, Labels):
-        found = gold
-        _check_about_judged(results, gold)
+        found, asked = gold, _subjects(results)
+        if found.entries and asked.keys().isdisjoint(each.name for each in found.entries):
+            raise InvalidInputError(
+                f"the labels are about {list(found.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} "
+                "…: give the labels of what was judged"
+            )
     elif gold is None:
         held = [(results.question_name(cell), cell) for cell in results.cells() if cell.about.get("gold") is not None]
         read = ((name, _read(results.criterion_of(cell), cell.about["gold"], f"row {name[0]}")) for name, cell in held)
@@ -196,27 +192,6 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
     if not found.entries and (required or gold is not None):
         raise InvalidInputError(_NO_LABELS if gold is not None else f"{_NO_LABELS}, and none was given: give gold=…")
     return found
-
-
-def _check_about_judged(results: Results, labels: Labels) -> None:
-    """Check that labels name questions that were judged; warn of texts that differ from those on the sheet."""
-    asked = _subjects(results)
-    if labels.entries and asked.keys().isdisjoint(each.name for each in labels.entries):
-        raise InvalidInputError(
-            f"the labels are about {list(labels.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} …: "
-            "give the labels of what was judged"
-        )
-    then = labels.shown
-    now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
-    other = [name[0] for name, shown in then.items() if None not in {shown, now[name]} and shown != now[name]]
-    if other:
-        warnings.warn(
-            f"{len(other)} of {format_count(len(then), 'question')} on the sheet show other texts than the "
-            f"rows that these results judged, the first of them row {other[0]}: give the results that the sheet was "
-            "made from, or judge the same rows in the same order",
-            LabelsOfOtherRowsWarning,
-            stacklevel=4,
-        )
 
 
 def _subjects(results: Results) -> dict[QuestionName, Criterion | Outcomes]:
@@ -247,8 +222,7 @@ class _GoldReader:
         self.by_row: dict[int, list[QuestionName]] = {}
         for name in self.subjects:
             self.by_row.setdefault(name[0], []).append(name)
-        numbers = {str(row): row for row in self.by_row}
-        self.rows = {"id": {name: row for row, name in enumerate(results.ids)} or numbers, "instance": numbers}
+        self.rows = {name: row for row, name in enumerate(results.ids)} or {str(row): row for row in self.by_row}
 
     def read(self, gold: object) -> Labels:
         where = repr(str(gold)) if isinstance(gold, (str, Path)) else "gold"
@@ -258,7 +232,7 @@ class _GoldReader:
             rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
         if not rows:
             return Labels(())
-        key = self._check_columns(list(dict.fromkeys(name for row in rows for name in row)), where)
+        self._check_columns(list(dict.fromkeys(name for row in rows for name in row)), where)
         designs = {row.get("design") for row in rows}
         design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
         entries = []
@@ -269,42 +243,35 @@ class _GoldReader:
             share = number_of(row.get("probability"))
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
-            name = self._subject(self._row(row.get(key), key, at), row, value, at)
+            name = self._subject(self._row(row.get("id"), at), row, value, at)
             annotator = str(row.get("annotator") or "")
             entries.append(Label(name, self._value(name, value, at), annotator, share))
         return Labels(tuple(entries), design)
 
-    def _check_columns(self, columns: Sequence[str], where: str) -> str:
-        """Return the column that names rows; refuse a table without the label's column, and columns not read."""
-        key = next((name for name in self.rows if name in columns), None)
-        if key is None:
-            raise InvalidInputError(
-                f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
-                "or 'instance' for the number of the row, counted from 0"
-            )
-        if self.label_field not in columns:
-            raise InvalidInputError(
-                f"{where} has no column {self.label_field!r}. {did_you_mean(self.label_field, columns)} Name the "
-                "column with the label, label_field=…, and give a row for each label"
-            )
-        known = (*self.rows, *self.names, self.label_field, "annotator", "probability", "design")
+    def _check_columns(self, columns: Sequence[str], where: str) -> None:
+        """Refuse a table without the columns of rows and labels, and columns that are not read."""
+        for name in ("id", self.label_field):
+            if name not in columns:
+                raise InvalidInputError(
+                    f"{where} has no column {name!r}. {did_you_mean(name, columns)} Give a row for each label: 'id' "
+                    "names the row of the data (its number, from 0, where rows have no ids), and label_field=… the "
+                    "column with the label"
+                )
+        known = ("id", *self.names, self.label_field, "annotator", "probability", "design")
         for name in columns:
             if name not in known:
                 raise InvalidInputError(
                     f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
                     f"{did_you_mean(name, known)}"
                 )
-        return key
 
-    def _row(self, given: object, key: str, where: str) -> int:
+    def _row(self, given: object, where: str) -> int:
         """Find the row that an id names, or a number counted from 0."""
-        number, rows = number_of(given), self.rows[key]
-        whole = str(int(number)) if number is not None and number.is_integer() else ""
-        row = rows.get(str(given), rows.get(whole))
+        row = self.rows.get(name_of(given))
         if row is None:
             raise InvalidInputError(
-                f"{where} is about the row {given!r}, which was not judged; rows are called {list(rows)[:5]!r} …: give "
-                "the ids of the data, or numbers of rows counted from 0"
+                f"{where} is about the row {given!r}, which was not judged; rows are called {list(self.rows)[:5]!r} …: "
+                "give the ids of the data, or numbers of rows counted from 0"
             )
         return row
 

@@ -408,7 +408,7 @@ class RubricJudge(AssessingJudge):
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of one instance: the rubric's, and those of each criterion."""
-        result, scored = judged.result, judged.result.unpenalized
+        result: RubricResult = judged.result
         prompts: Dict[str, Any] = {}
         criteria: List[Dict[str, Any]] = []
         entries: Dict[str, Any] = {
@@ -417,9 +417,11 @@ class RubricJudge(AssessingJudge):
             "length_penalty": result.length_penalty,
             "unscored_reason": result.unscored_reason,
             "na": result.na or None,
-            "counted_criteria": list(scored.counted),
-            "na_criteria": list(scored.na),
-            "unscored_criteria": list(scored.unscored),
+            "counted_criteria": list(result.unpenalized.counted),
+            "na_criteria": [name for name, own in result.by_criterion.items() if own.na],
+            "unscored_criteria": [
+                name for name, own in result.by_criterion.items() if own.value is None and not own.na
+            ],
         }
         for criterion, verdict in zip(judged.about.judged.criteria, result.verdicts, strict=True):
             number = number_or_nan(verdict.aggregated_value)
@@ -551,7 +553,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
         scores["items"] = [
             {
                 "name": item.label,
-                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
+                **{name: getattr(item, name) for name in ("question", "category", "weight")},
                 **scores_of(item, with_intervals=shown),
             }
             for item in measures.items

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from itertools import groupby
-from typing import Any, ClassVar, Final, TypeVar, Unpack
+from typing import Any, ClassVar, Final, TypeVar
 
 from evenhand.aggregation.scores import rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -35,7 +35,7 @@ from evenhand.results.measures import (
     measures_table,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis, Rules
+from evenhand.results.results import Analysis
 from evenhand.results.vote_columns import Cell, vote_rows
 from evenhand.votes import Verdict
 
@@ -237,17 +237,6 @@ class ModeAnalysis(Analysis):
             }
             cast = vote_rows(vote for own in each.votes for vote in own) if votes else []
             yield {**record, "votes": cast} if votes else record
-
-    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
-        """Return the header and the parameters for the same votes under other rules.
-
-        Args:
-            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; the others stay as they were.
-
-        Raises:
-            UnknownRuleError: If a rule does not exist.
-        """
-        return self.changed(self.changed_rules(rules))
 
 
 def _measure_cell(name: str) -> Callable[[Mapping[str, Measure]], str]:

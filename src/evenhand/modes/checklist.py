@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self, Unpack, get_args
+from typing import Any, ClassVar, Final, Self, get_args
 
 import numpy as np
 
@@ -47,7 +47,6 @@ from evenhand.numbers import (
     format_level,
     format_range,
     format_score,
-    format_share,
     measure,
     or_missing,
 )
@@ -67,7 +66,7 @@ from evenhand.results.measures import (
     unscored_bounds_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis, Rules, with_votes
+from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.scoring import (
     VoteMeasures,
@@ -79,7 +78,7 @@ from evenhand.scoring import (
     system_differences,
     vote_measures,
 )
-from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import Verdict, Vote
@@ -327,7 +326,6 @@ class ItemReport:
         by_prerequisite: The number of ``no`` that are due to a prerequisite alone.
         pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
-        finding: ``all pass``, ``all fail``, or ``no answer``; None if some pass and some fail.
         unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead; else None.
         unscored_counts: The unscored votes on it.
     """
@@ -344,7 +342,6 @@ class ItemReport:
     by_prerequisite: int = measure("count")
     pass_rate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
     confidence: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
-    finding: str | None
     unscored_bounds_of: Bounds
     unscored_counts: UnscoredCounts
 
@@ -496,10 +493,6 @@ def _unscored_rate(
     return unscored_bounds(rate, [item.possible_met for _, item in items], level=over, unit="items")
 
 
-_FINDINGS: Final = {(True, False): "all pass", (False, True): "all fail", (False, False): "no answer"}
-"""Whether some responses pass, and whether some fail -> what that shows of an item."""
-
-
 def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[ItemReport, ...]:
     """Report each question: the items of the same name where all responses share a checklist, else of the same text."""
     found: dict[str, dict[int, ItemResult]] = {}
@@ -533,7 +526,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
                 by_prerequisite=sum(item.reason == "prerequisite" for item in asked),
                 pass_rate=or_missing(pass_rate, "no answer"),
                 confidence=or_missing(confidence, "no confidence is known"),
-                finding=_FINDINGS.get((answers["yes"] > 0, answers["no"] > 0)),
                 unscored_bounds_of=MappingProxyType(
                     {"pass_rate": unscored, "confidence": unsure if confidence else None}
                 ),
@@ -626,8 +618,6 @@ class ChecklistAnalysis(Analysis):
                 yield Reported(f"item.{item.label}", (system,), item, *of_item)
             for category in report.categories:
                 yield Reported(f"category.{category.category}", (system,), category, category.answered)
-            if (agrees := self.gold_agreement(system)) is not None:
-                yield Reported("", (system,), Measure("gold_agreement", (), agrees, "share"), agrees.n)
         yield from reported_differences(self.differences)
 
     @property
@@ -655,19 +645,6 @@ class ChecklistAnalysis(Analysis):
             for system, own in self.by_system.items()
         }
 
-    def gold_agreement(self, system: str) -> Interval | None:
-        """Return the share of a system's items on which a person and the judges agree, of those that both answered.
-
-        Compared are the answers to the items' own questions, without their prerequisites.
-        """
-        counts = []
-        for response in self.by_system[system]:
-            given = zip(response.about.gold.values(), response.result.items, strict=True)
-            same = [gold == item.judged for gold, item in given if gold is not None and item.judged is not None]
-            counts.append((float(sum(same)), float(len(same))))
-        hits, compared = zip(*counts, strict=True) if counts else ((), ())
-        return ratio_intervals(hits, compared, level=self.level_of(system))[0]
-
     @cached_property
     def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
@@ -677,7 +654,7 @@ class ChecklistAnalysis(Analysis):
         }
         return system_differences({self._primary: scored}, self.level_of(self.systems[0]))
 
-    def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+    def rescored(self, *, primary_metric: str | None = None, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - rules by name
         """Return the same votes under another primary metric or other rules, without a call.
 
         Args:
@@ -691,12 +668,14 @@ class ChecklistAnalysis(Analysis):
         metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
         if metric not in get_args(Metric):
             raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(Metric))}")
-        changed = self.changed_rules(rules)
-        changed.check("binary")
         if metric == "normalized":
             votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.changed(changed, primary_metric=metric)
+        return self.changed(self.changed_rules(rules), primary_metric=metric)
+
+    def ruled(self) -> Iterable[Criterion]:
+        """Return the items of a checklist, as criteria."""
+        return [item.as_criterion() for item in self.checklists[0].items]
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems, their differences, the questions, and the categories if there are several."""
@@ -724,10 +703,7 @@ class ChecklistAnalysis(Analysis):
         )
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
-        table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
-        if all(answer is None for response in self.entries for answer in response.about.gold.values()):
-            return table
-        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+        return measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
 
     def _notes(self) -> tuple[str, ...]:
         reports = self.reports

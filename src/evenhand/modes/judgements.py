@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import statistics
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, Unpack, get_args
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +21,17 @@ from numpy.typing import NDArray
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
-from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_range, format_share, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, format_range, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
     UNSCORED_VOTES,
     Column,
-    Measure,
     Outcome,
     Outcomes,
     Reported,
@@ -43,7 +41,7 @@ from evenhand.results.measures import (
     unscored_bounds_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis, Rules, with_votes
+from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import (
     Cell,
     FloatArray,
@@ -62,14 +60,10 @@ from evenhand.scoring import (
     summarize,
     system_differences,
 )
-from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import UnscoredReason, Verdict, Vote
-
-
-class DifferentRangesWarning(EvenhandWarning):
-    """Scores in different units are averaged."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +103,6 @@ class DirectMode(Mode[Verdict]):
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
-        units = {about.judged.units: about.judged.name for about in subjects}  # rows may bring criteria of their own
-        if len(units) > 1:
-            listed = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in units.items())
-            warnings.warn(
-                f"the scores of the rows' criteria have different ranges ({listed}), so that their mean has no unit: "
-                "give their options values of one range, or group the rows by their criteria",
-                DifferentRangesWarning,
-                stacklevel=2,
-            )
         ranges = [about.judged.score_range for about in subjects]
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
 
@@ -161,7 +146,6 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None if no reading of them would give a score.
-        raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; None without repeated draws.
     """
 
@@ -172,7 +156,6 @@ class RubricResult:
     score: float | None
     raw_score: float | None
     bounds: tuple[float, float] | None
-    raw_bounds: tuple[float, float] | None
     spread: float | None = None
 
     @property
@@ -220,7 +203,6 @@ class RubricSummary(ReplyMeasures):
         num_na: Responses to which no criterion applies; ``score`` excludes them.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, minus the penalty.
-        raw_unscored_bounds: The bounds of ``raw_score``, if too many votes are unscored for the mean to lead.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
@@ -230,7 +212,7 @@ class RubricSummary(ReplyMeasures):
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
-    raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
+    raw_score: Interval | Missing = measure("score")
     length_penalty: Interval | Missing = measure("score")
     spread: Interval | Missing = measure("score", name="overall_spread")
     num_instances: int
@@ -241,7 +223,6 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_1: float | Missing = measure("score", always=True)
     criteria: Mapping[str, ScoreSummary]
     unscored_bounds: UnscoredBounds | None
-    raw_unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True)
@@ -397,19 +378,15 @@ def rubric_result(
     means = [expected or len({vote.order for vote in verdict.votes}) > 1 for verdict in verdicts]
     values = [each.aggregated_value if mean else each.value for each, mean in zip(verdicts, means, strict=True)]
     score = rubric_score(verdicts, rubric, values)
-    taken, ranges = length_penalty or 0.0, rubric_range(rubric)
-    least = 0.0 if rubric.clip == "score" else -math.inf
+    taken, least = length_penalty or 0.0, 0.0 if rubric.clip == "score" else -math.inf
     judged = zip(verdicts, values, rubric.criteria, means, strict=True)
     extremes = [_extremes(verdict, value, criterion, is_mean=mean) for verdict, value, criterion, mean in judged]
-    ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
-
-    def possible(name: str, least: float) -> tuple[float, float] | None:
-        if all(end.score is None for end in ends):
-            return None
-        limits = zip((getattr(end, name) for end in ends), getattr(ranges, name), strict=True)
-        low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
-        return low, high
-
+    ends = [rubric_score(verdicts, rubric, own).score for own in zip(*extremes, strict=True)]
+    bounds = None
+    if ends != [None, None]:
+        possible = zip(ends, rubric_range(rubric).score, strict=True)
+        low, high = (max((limit if end is None else end) - taken, least) for end, limit in possible)
+        bounds = low, high
     return RubricResult(
         rubric=rubric,
         verdicts=tuple(verdicts),
@@ -417,8 +394,7 @@ def rubric_result(
         length_penalty=length_penalty,
         score=None if score.score is None else max(score.score - taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=possible("score", least),
-        raw_bounds=possible("raw_score", -math.inf),
+        bounds=bounds,
         spread=_spread_of_draws(verdicts, rubric, rules, length_penalty),
     )
 
@@ -502,9 +478,9 @@ def summarize_rubric(
     low, high = float(min(possible)), float(max(possible))
     bounds = (max(low - greatest, 0.0) if all(rubric.clip == "score" for rubric in rubrics) else low, high)
     score, leading = bounded_mean(scores, limits, level=level, bounds=bounds)
-    raw_score, raw_leading = bounded_mean(
+    raw_score, _ = bounded_mean(
         [None if lowest == highest else result.raw_score for result in results],
-        [result.raw_bounds for result in results],
+        (),
         level=level,
         bounds=(lowest - greatest, highest),
     )
@@ -535,7 +511,6 @@ def summarize_rubric(
             }
         ),
         unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
-        raw_unscored_bounds=raw_leading,
         **reply_measures(
             [verdict.votes for result in results for verdict in result.verdicts],
             rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
@@ -640,7 +615,7 @@ class JudgedColumns:
 
     Attributes:
         criterion: The criterion of the judgements.
-        about: ``instance``, ``selected`` (the label), ``gold`` and ``cluster`` of each row; None if there is none.
+        about: ``instance``, ``selected`` (the label) and ``cluster`` of each row; None if there is none.
         verdicts: The verdicts with their votes.
     """
 
@@ -661,19 +636,11 @@ class JudgedColumns:
         about = {
             "instance": [each.instance for each in judgements],
             "selected": [verdict.selected_label for verdict in verdicts],
-            "gold": [each.gold for each in judgements],
             "cluster": [each.cluster for each in judgements],
         }
         masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
         columns = {name: np.array(values, dtype=object) for name, values in about.items()}
         return cls(criterion, columns, VerdictColumns.of(verdicts, masses))
-
-    def gold_agreement(self, level: IntervalLevel) -> Interval | None:
-        """Return the share of the rows with a gold label and a selection whose labels are the same."""
-        gold, selected = self.about["gold"], self.about["selected"]
-        both = gold.astype(bool) & selected.astype(bool)
-        (share,) = mean_intervals(np.where(both, gold == selected, np.nan), level=level)
-        return share
 
     def scored(self) -> FloatArray:
         """Return shape (n, 3): the score of each row, and its two limits."""
@@ -893,15 +860,13 @@ class JudgementAnalysis(VerdictAnalysis):
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """Return the measures of the rubric and each criterion, the differences, and the agreement with gold."""
+        """Return the measures of the rubric and each criterion, and the differences."""
         for system, rubric in self.rubric_scores.items():
             n = rubric.num_instances - rubric.num_unscored - rubric.num_na
             yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.unscored_counts)
         for (system, criterion), each in self.summaries.items():
             n = each.num_instances - each.num_unscored - each.num_na
             yield Reported(criterion, (system,), each, n, each.unscored_counts)
-            if (agrees := self.gold_agreement(system, criterion)) is not None:
-                yield Reported(criterion, (system,), Measure("gold_agreement", (), agrees, "share"), agrees.n)
         for (system, criterion), panel in self._panels.items():
             for found in panel.measures():
                 if found.name != "agreement":  # which the summary has
@@ -945,12 +910,12 @@ class JudgementAnalysis(VerdictAnalysis):
             found |= {} if report is None else {(system, criterion.name): report}
         return found
 
-    def gold_agreement(self, system: str, criterion: str) -> Interval | None:
-        """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
-        return self.columns[system, criterion].gold_agreement(self.level_of(system))
-
-    def rescored(  # type: ignore[override] # the rules by name
-        self, *, na_strategy: str | None = None, na_partial: float | None = None, **rules: Unpack[Rules]
+    def rescored(
+        self,
+        *,
+        na_strategy: str | None = None,
+        na_partial: float | None = None,
+        **rules: Any,  # noqa: ANN401 - rules by name
     ) -> dict[str, Any]:
         """Return the header and the parameters for the same votes under other rules.
 
@@ -972,10 +937,11 @@ class JudgementAnalysis(VerdictAnalysis):
                     "na_strategy and na_partial are for the table of a rubric; this one is of criteria"
                 )
             rubric = rubric_as_judged(rubric, AssessmentOptions(na_strategy=na_strategy, na_partial=na_partial))
-        changed = self.changed_rules(rules)
-        for criterion in self.criteria:
-            changed.check(criterion.scale, has_values=criterion.has_values)
-        return {**self.changed(changed), "rubric": None if rubric is None else rubric.model_dump(mode="json")}
+        return {**super().rescored(**rules), "rubric": None if rubric is None else rubric.model_dump(mode="json")}
+
+    def ruled(self) -> Iterable[Criterion]:
+        """Return the criteria."""
+        return self.criteria
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
@@ -985,9 +951,6 @@ class JudgementAnalysis(VerdictAnalysis):
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
-        if any(each.about["gold"].any() for each in self.columns.values()):
-            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
-            table = table.with_column("agrees with gold", agreements)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),

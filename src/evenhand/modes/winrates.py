@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, Self, Unpack
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 
@@ -60,10 +60,10 @@ from evenhand.results.measures import (
     unscored_bounds_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis, Rules, with_votes
+from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import Cell, VerdictColumns
 from evenhand.scoring import VoteMeasures, vote_measures
-from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics import Interval
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import Contests, rate_against_each
 from evenhand.statistics.intervals import (
@@ -834,6 +834,10 @@ class WinrateAnalysis(Analysis):
         """Ranks, strengths, the position advantage, pairs with tests, groups, length-controlled winrates."""
         return self.summary.ranking
 
+    def ruled(self) -> Iterable[Criterion]:
+        """Return the criterion."""
+        return [self.criterion]
+
     @cached_property
     def columns(self) -> ContestColumns:
         """The contests as columns."""
@@ -880,8 +884,6 @@ class WinrateAnalysis(Analysis):
             yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
-        if (agrees := self.gold_agreement()) is not None:
-            yield Reported("", (), Measure("gold_agreement", (), agrees, "share"), agrees.n)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Return the contests as they are held; the score is that of the first system."""
@@ -946,30 +948,6 @@ class WinrateAnalysis(Analysis):
     def winrate(self, system: str) -> Interval | Missing:
         """Return the winrate of a system under the chosen reduction."""
         return self.system(system).winrate
-
-    def gold_agreement(self) -> Interval | None:
-        """Return the share of contests with a person's preference and a score in which both prefer the same."""
-        hits = [
-            float((each.winner or TIE) == each.gold) if each.gold is not None and each.score is not None else None
-            for each in self.entries
-        ]
-        over = self._level.over(self.columns.resolved.cluster.tolist())
-        return mean_intervals(np.array(hits, dtype=float), level=over)[0]
-
-    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
-        """Return the header and the parameters for the same votes under other rules, without a call.
-
-        Args:
-            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
-                was.
-
-        Raises:
-            UnknownRuleError: A rule that does not exist or does not fit a comparison.
-            InvalidInputError: ``scoring="expected"`` of draws that could stop early.
-        """
-        changed = self.changed_rules(rules)
-        changed.check(self.criterion.scale)
-        return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables of systems and of pairs."""
@@ -1084,8 +1062,6 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
             "interval holds."
         )
     notes += [*ranking_notes(ranking), _order_note(table)]
-    if (agreement := table.gold_agreement()) is not None:
-        notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
     if summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
         notes.append(f"Contests without a score: {reasons}.")

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import islice, repeat
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
 from evenhand.numbers import format_count
-from evenhand.options import Aggregation
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.made_by import LIMITS, Fingerprint, absolute, relative, run_yaml, write_run
@@ -66,20 +65,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class Rules(TypedDict, total=False):
-    """How votes become a verdict.
-
-    Attributes:
-        aggregation: The rule by which the votes of a panel become one, or scale -> rule; None for the scale's default.
-        on_position_bias: The value of a disagreement between orders; None for the scale's default.
-        scoring: ``selected`` or ``expected``.
-        min_mass: The least sum of probabilities that is used.
-    """
-
-    aggregation: Aggregation
-    on_position_bias: str | None
-    scoring: str
-    min_mass: float
+TO_GOLD: Final = "results.against_gold() compares the verdicts with the labels of people."
 
 
 class Analysis:
@@ -227,12 +213,13 @@ class Analysis:
 
     @property
     def run_notes(self) -> tuple[str, ...]:
-        """The notes on unscored votes, on how replies were read, on early stops and on the baseline judge."""
+        """The notes on unscored votes, on how replies were read, early stops, the baseline judge and labels."""
         return (
             *unscored_note(self.unscored_counts),
             *readings_note(self.vote_columns.readings()),
             *early_stop_note(self.parameters),
             *baseline_note(self.parameters["judges"]),
+            *([TO_GOLD] if self.parameters.get("gold_fields") else []),
         )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
@@ -307,17 +294,27 @@ class Analysis:
         """Return the tables that are printed."""
         raise NotImplementedError
 
+    def ruled(self) -> Iterable[Criterion]:
+        """Return the criteria that rules have to fit; those of one's own modes may be of any scale."""
+        return ()
+
     def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
         """Return the header and the parameters for the same votes under other rules.
+
+        Args:
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
+                was.
 
         Raises:
             InvalidInputError: If rules make no verdicts of the votes, or a rule does not exist.
             UnknownRuleError: If a rule does not fit.
         """
-        raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored; leave {list(rules)!r} out")
+        return self.changed(self.changed_rules(rules))
 
     def changed(self, rules: VoteRules, **others: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
-        """Return the header with these rules and other parameters."""
+        """Return the header with these rules, which have to fit, and other parameters."""
+        for criterion in self.ruled():
+            rules.check(criterion.scale, has_values=criterion.has_values)
         return {**self.header, "parameters": {**self.parameters, **rules.parameters(), **others}}
 
     @property
@@ -325,16 +322,15 @@ class Analysis:
         """The content of the results, for messages."""
         return KINDS[self.kind]
 
-    def changed_rules(self, rules: Rules) -> VoteRules:
+    def changed_rules(self, rules: Mapping[str, Any]) -> VoteRules:
         """Return the rules with some of them changed.
 
         Raises:
-            InvalidInputError: If there is no such rule.
+            InvalidInputError: If there is no such rule, or no verdict is made by rules.
         """
-        for name in rules:
-            if name not in Rules.__annotations__:
-                raise InvalidInputError(f"there is no rule {name!r}. {did_you_mean(name, Rules.__annotations__)}")
-        return VoteRules.from_parameters({**self.parameters, **rules})
+        if not self.labelled_by:
+            raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored")
+        return VoteRules(**{**dict(self.rules), **rules})
 
 
 def with_votes(record: dict[str, Any], verdicts: Iterable[Verdict], *, votes: bool) -> dict[str, Any]:
