@@ -85,10 +85,9 @@ class ServerAddress:
             headers |= given
             secrets += [each for value in given.values() for each in (value, value.rpartition(" ")[2])]  # "Token …"
         for name, value in headers.items():
-            if not value.isascii() or not value.isprintable():
+            if not value.isprintable():
                 raise InvalidInputError(
-                    f"the value of the header {name!r} holds characters that a header cannot carry: "
-                    "set the environment variable again, without line ends and other control characters"
+                    f"the value of the header {name!r} holds a line end or another control character"
                 )
         return headers, tuple(secrets)
 

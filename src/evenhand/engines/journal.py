@@ -272,7 +272,6 @@ class Journal(AbstractContextManager["Journal"]):
         self._beat_at = -math.inf
         self._closed = False
         self._connection = connect(self.path)
-        self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -388,7 +387,7 @@ class Journal(AbstractContextManager["Journal"]):
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""
         with self._lock:
-            if self._process == os.getpid() and not self._closed:
+            if not self._closed:
                 with suppress(sqlite3.Error):  # claims that stay are dead as soon as the process is
                     if self._owner is not None:
                         self._remove_owner(self._connection, self._owner)
@@ -442,9 +441,6 @@ class Journal(AbstractContextManager["Journal"]):
         with self._lock:
             if self._closed:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
-            if self._process != os.getpid():  # SQLite's connections do not survive a fork
-                self._connection, self._process, self._engines = connect(self.path), os.getpid(), {}
-                self._owner = None
             try:
                 yield self._connection
             except sqlite3.Error as error:

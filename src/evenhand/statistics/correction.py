@@ -34,9 +34,6 @@ from evenhand.statistics.intervals import (
 LABELS_PER_STRATUM = 15
 """Labels for each further stratum, so that an uninformative judge costs no width."""
 
-STRATIFIED = "post-stratified"
-"""The method of a score that the judge takes part in."""
-
 MOST_LEVELS = 20
 """Judges' scores with more different values are cut at their quantiles."""
 
@@ -88,7 +85,6 @@ class Correction:
     num_unscored: int = measure("count")
     labels_saved: float | Missing = measure("count")
     informative: bool
-    method: str
     notes: tuple[str, ...] = ()
 
 
@@ -142,8 +138,8 @@ def corrected_mean(
     >>> judged = [1.0] * 70 + [0.0] * 30
     >>> human = [1.0] * 9 + [0.0] + [np.nan] * 60 + [1.0] * 2 + [0.0] * 8 + [np.nan] * 20
     >>> found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
-    >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2), found.method
-    (0.7, 0.69, 'post-stratified')
+    >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2)
+    (0.7, 0.69)
     """
     scores, human = (np.atleast_2d(np.asarray(each, dtype=float).T).T for each in (judged, human))
     values = sorted(set(support or ()))
@@ -157,20 +153,19 @@ def corrected_mean(
     lead = scores[:, 0] - scores[:, 1] if both else scores[:, 0]
     (judge,) = mean_intervals(lead, level=over, bounds=(low - high, high - low) if both else bounds)
     labels, informative, saved, notes = data.labels_alone(), False, 0.0, tuple[str, ...]()
-    corrected, method = labels, "none" if isinstance(labels, Missing) else "labels alone"
+    corrected, codes = labels, np.zeros(len(rows), dtype=np.int64)
     if data.labelled.all():
         notes = ("every row is labelled: the corrected score is that of the labels",)
     elif not isinstance(labels, Missing):
         merged = [data.merged(system) for system in range(1 + both)]
         notes = tuple(dict.fromkeys(note for _, own in merged for note in own))
-        if any(codes.any() for codes, _ in merged):
-            corrected, method = data.post_stratified([codes for codes, _ in merged]), STRATIFIED
+        if any(each.any() for each, _ in merged):
+            codes, corrected = merged[0][0], data.post_stratified([each for each, _ in merged])
             saved = data.labels_saved(labels, corrected)
-            informative = not both and _strata_differ(data, merged[0][0])
-    strata_used = merged[0][0] if method == STRATIFIED else np.zeros(len(rows), dtype=np.int64)
-    groups = [own[own > 0] for code in range(int(strata_used.max()) + 1) for own in [weights[strata_used == code, 0]]]
-    few = _effective(human[rows, 0], weights[rows, 0]) if rows.any() and not both else np.inf
-    if few < FEWEST_EFFECTIVE and any(own.max(initial=0.0) > own.min(initial=np.inf) * (1 + 1e-9) for own in groups):
+            informative = not both and _strata_differ(data, codes)
+    chosen = weights[:, 0] > 0
+    uneven = (np.ptp(weights[chosen & (codes == code), 0]) > 1e-9 for code in np.unique(codes[chosen]))
+    if any(uneven) and not both and (few := _effective(human[chosen, 0], weights[chosen, 0])) < FEWEST_EFFECTIVE:
         note = "labels of one verdict stand for different numbers of rows, and the rarer ones are worth"
         more = "equal ones: the interval may be too narrow; label more rows"
         notes = (*notes, f"{note} {format_number(few, digits=1)} {more}")
@@ -183,7 +178,6 @@ def corrected_mean(
         num_unscored=int(np.isnan(lead).sum()),
         labels_saved=labels if isinstance(labels, Missing) else saved,
         informative=informative,
-        method=method,
         notes=notes,
     )
 
@@ -225,7 +219,7 @@ class _Data:
         """
         labelled = self.labelled[:, system]
         most = 1 + len(np.unique(self.level.labels(len(labelled))[labelled])) // LABELS_PER_STRATUM
-        codes = _codes(self.judged, self.given, system, most)
+        codes = ordered_strata(self.judged, self.given, system, most)
         labels = np.bincount(codes[labelled], minlength=int(codes.max()) + 1)
         if len(labels) == 1:
             return codes, ("the judge said the same of every row: the corrected score is that of the labels",)
@@ -378,26 +372,24 @@ def _weights(
         )
     else:
         for system, chosen in enumerate(labelled.T):
-            codes = _codes(judged, given, system, MOST_LEVELS)
+            codes = ordered_strata(judged, given, system, MOST_LEVELS)
             chance[:, system] = (np.bincount(codes, chosen) / np.bincount(codes))[codes]
     return np.divide(1.0, chance, out=np.zeros(human.shape), where=labelled)
 
 
-def _codes(judged: FloatArray, given: IntArray | None, system: int, most: int) -> IntArray:
-    own = None if given is None else given[:, min(system, given.shape[1] - 1)]
-    return ordered_strata(judged[:, system], own, most)
-
-
-def ordered_strata(judged: FloatArray, given: IntArray | None, most: int) -> IntArray:
+def ordered_strata(scores: FloatArray, given: IntArray | None, system: int, most: int) -> IntArray:
     """Number strata from 0 by the judge's score, the unscored first; cut more than a few values at quantiles.
 
     Args:
-        judged: (n_rows,) scores; NaN where there is none.
-        given: (n_rows,) the verdicts; each is a stratum, in the order of its mean score. None for the scores.
+        scores: (n_rows, systems); NaN where there is none.
+        given: (n_rows, systems or 1) the verdicts; each is a stratum, in the order of its mean score. None for the
+            scores.
+        system: The system whose strata these are.
         most: How many strata scores are cut into, that have more than `MOST_LEVELS` values.
     """
+    judged = scores[:, system]
     if given is not None:
-        places, codes = np.unique(given, return_inverse=True)
+        places, codes = np.unique(given[:, min(system, given.shape[1] - 1)], return_inverse=True)
         scored = ~np.isnan(judged)
         sums = np.bincount(codes[scored], judged[scored], len(places))
         counts = np.bincount(codes[scored], minlength=len(places))

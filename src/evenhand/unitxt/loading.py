@@ -8,7 +8,6 @@ only for ids that are not evenhand's own, for overrides in brackets behind an id
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +35,6 @@ from evenhand.question import comparison_criterion
 
 if TYPE_CHECKING:
     from evenhand.unitxt.bases import Criteria
-
-FURTHER_CATALOGS: Final = ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES")
-"""The settings of unitxt that name further catalogs, which may hold ids of the form ``….evenhand.…`` too."""
 
 Kind = Literal["criterion", "rubric", "checklist"]
 EXAMPLES: Final[Mapping[Kind, str]] = {
@@ -76,7 +72,7 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
     name, bracket, rest = identifier.partition("[")
     overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
-    if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
+    if path is None and ".evenhand." not in name:
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
 
         register_catalog()
