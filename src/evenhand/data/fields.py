@@ -858,8 +858,8 @@ def categories_of(columns: Iterable[Iterable[object]]) -> Criterion:
         mine, theirs = occurring[one], occurring[other]
         if mine and theirs and mine.keys().isdisjoint(theirs) and ways[one].isdisjoint(ways[other]):
             raise InvalidInputError(
-                f"two columns hold {list(mine.values())!r} and {list(theirs.values())!r}, with no label in common: give "
-                "criteria with these labels and their values, which say which of them mean the same"
+                f"two columns hold {list(mine.values())!r} and {list(theirs.values())!r}, with no label in common: "
+                "give criteria with these labels and their values, which say which of them mean the same"
             )
     labels = {folded: label for own in reversed(occurring) for folded, label in own.items()}
     if len(labels) < 2:

@@ -195,8 +195,8 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
         if other := [row for row, *digits in shown if None not in digits and digits[0] != digits[1]]:
             warnings.warn(
                 f"{len(other)} of {format_count(len(shown), 'question')} on the sheet show other texts than the rows "
-                f"that these results judged, the first of them row {other[0]}: give the results that the sheet was made "
-                "from, or judge the same rows in the same order",
+                f"that these results judged, the first of them row {other[0]}: give the results of the "
+                "sheet, or judge the same rows in the same order",
                 LabelsOfOtherRowsWarning,
                 stacklevel=3,
             )
