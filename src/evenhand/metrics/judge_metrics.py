@@ -408,7 +408,7 @@ class RubricJudge(AssessingJudge):
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of one instance: the rubric's, and those of each criterion."""
-        result: RubricResult = judged.result
+        result, named = judged.result, judged.result.by_criterion.items()
         prompts: Dict[str, Any] = {}
         criteria: List[Dict[str, Any]] = []
         entries: Dict[str, Any] = {
@@ -418,10 +418,8 @@ class RubricJudge(AssessingJudge):
             "unscored_reason": result.unscored_reason,
             "na": result.na or None,
             "counted_criteria": list(result.unpenalized.counted),
-            "na_criteria": [name for name, own in result.by_criterion.items() if own.na],
-            "unscored_criteria": [
-                name for name, own in result.by_criterion.items() if own.value is None and not own.na
-            ],
+            "na_criteria": [name for name, own in named if own.na],
+            "unscored_criteria": [name for name, own in named if own.value is None and not own.na],
         }
         for criterion, verdict in zip(judged.about.judged.criteria, result.verdicts, strict=True):
             number = number_or_nan(verdict.aggregated_value)

@@ -381,8 +381,10 @@ def ordered_strata(scores: FloatArray, given: IntArray | None, system: int, most
     """Number strata from 0 by the judge's score, the unscored first; cut more than a few values at quantiles.
 
     Args:
-        judged: (n_rows,) scores; NaN where there is none.
-        given: (n_rows,) the verdicts; each is a stratum, in the order of its mean score. None for the scores.
+        scores: (n_rows, systems); NaN where there is none.
+        given: (n_rows, systems or 1) the verdicts; each is a stratum, in the order of its mean score. None for the
+            scores.
+        system: The system whose strata these are.
         most: How many strata scores are cut into, that have more than `MOST_LEVELS` values.
     """
     judged = scores[:, system]
