@@ -150,7 +150,7 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
         )
     named = next(iter(runs)) if name is None else name
     votes = [row["score"]["instance"][named + _VOTES] for row in rows]
-    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
+    lines = [{**line, "instance": instance} for instance, own in enumerate(votes) for line in own]
     run = _of_one_criterion(runs[named], lines, named)
     cells = [
         Cell({key: line[key] for key in line if key != "votes"}, tuple(map(Vote.model_validate, line["votes"])))

@@ -20,7 +20,7 @@ from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
-from evenhand.results.vote_columns import SUFFIXES
+from evenhand.results.results import SUFFIXES
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RunFile
 from evenhand.streams import FunctionCall, judge_stream
 

@@ -1,4 +1,4 @@
-"""What every kind of result saves, its header and its rows with their votes, and the records that it gives."""
+"""What every kind of result saves, its header and its records with their votes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ KINDS: dict[str, Run] = {
 
 
 def saved(run: Run) -> Iterator[tuple[str, Any]]:
-    """Each entry of the header, and each row, of what is saved; and each record."""
+    """Each entry of the header, and each row, of what is saved."""
     result = run()
     with tempfile.TemporaryDirectory() as folder:
         if run is corrected:
@@ -108,5 +108,3 @@ def saved(run: Run) -> Iterator[tuple[str, Any]]:
     yield from header.items()
     for line in lines:
         yield "row", json.loads(line)
-    for record in () if run is corrected else result.records():
-        yield "record", record

@@ -41,7 +41,7 @@ def tables(draw):
 
 
 @settings(max_examples=30, deadline=None)
-@given(tables(), st.integers(40, 200))
+@given(tables(), st.integers(100, 200))
 def test_every_number_stands_whole_on_one_line_and_once(table, width):
     lines = table.to_terminal(width=width).splitlines()
     for row in table.rows:

@@ -43,7 +43,7 @@ from evenhand.numbers import Missing, UnscoredBounds, format_number, format_perc
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.results.measures import UnscoredCounts, scores_of
 from evenhand.results.results import Results
-from evenhand.results.vote_columns import Cell, line_of
+from evenhand.results.vote_columns import Cell
 from evenhand.unitxt import criteria_artifacts
 from evenhand.unitxt.bases import (
     Artifact,
@@ -214,8 +214,11 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
         """Return the scores of one instance, and its votes, unless another score has this name."""
         entries, main = self.instance_scores(intermidate), intermidate.score_name
         if isinstance(intermidate, JudgedInstance) and f"{main}_votes" not in entries:
-            lines = [line_of(cell, prompts=False) for cell in intermidate.cells()]
-            entries[f"{main}_votes"] = [{key: line[key] for key in line if key != "instance"} for line in lines]
+            dumped: Dict[str, Any] = {"mode": "json", "exclude_defaults": True, "exclude": {"prompts"}}
+            entries[f"{main}_votes"] = [
+                {**cell.about, "votes": [vote.model_dump(**dumped) for vote in cell.votes]}
+                for cell in intermidate.cells()
+            ]
         numbers = {name: value for name, value in entries.items() if isinstance(value, (int, float))}
         scores = InstanceScores({self.main_score: entries[main], **numbers})
         scores.texts = {name: value for name, value in entries.items() if name not in scores}

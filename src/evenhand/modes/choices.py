@@ -825,7 +825,7 @@ class GradeAnalysis(Analysis):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the choices of each run, which have no verdict."""
-        for about, votes, _ in self.stored.cells():
+        for about, votes in self.stored.cells():
             run = (about["instance"], about["prompt"], *(["unrelated"] if about["with_unrelated"] else []))
             names = (*about["candidates"], *([] if about["unrelated"] is None else ["(unrelated)"]))
             yield QuestionAsked(
@@ -885,7 +885,7 @@ class GradeAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each judge, prompt, run and instance."""
         for (judge, prompt, unrelated), grading in self.gradings.items():
-            for (about, cast, _), one in zip(self.runs[prompt, unrelated], grading.instances, strict=True):
+            for (about, cast), one in zip(self.runs[prompt, unrelated], grading.instances, strict=True):
                 record: dict[str, Any] = {
                     "judge": judge,
                     "prompt": prompt,

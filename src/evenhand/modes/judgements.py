@@ -761,10 +761,6 @@ class VerdictAnalysis(Analysis):
             }
             yield with_votes(record, [verdict], votes=votes)
 
-    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the records."""
-        return self.records()
-
 
 class JudgementAnalysis(VerdictAnalysis):
     """The result of :func:`evenhand.judge`: every verdict, and a summary of each system and criterion."""

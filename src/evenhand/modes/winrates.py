@@ -793,7 +793,7 @@ class WinrateAnalysis(Analysis):
 
     def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
         """Make a contest of each cell."""
-        for about, votes, _ in cells:
+        for about, votes in cells:
             yield Contest.of(votes, self.criterion, self.rules, **about)
 
     @property

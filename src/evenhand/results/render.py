@@ -1,9 +1,8 @@
 """The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV.
 
 A terminal, a viewer or a spreadsheet shows any control character or markup of a name, a label or a reply, and does not
-obey it. In a terminal no number is cut or wrapped. A table that is too wide changes in this order: headers, names and
-texts wrap; columns move to further tables, which repeat the names of the rows; and if a number has no room next to a
-name, each row becomes a list. A number wider than the terminal stays whole.
+obey it. In a terminal no number is cut or wrapped. If a table is too wide, first headers, names and texts wrap, then
+columns move to further tables, which repeat the names of the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -121,18 +120,13 @@ class TextTable:
             if number > 1:
                 show(f"The same rows, further columns ({number} of {len(parts)})", "bold")
             console.print(_boxed(part, width))
-        for row in () if parts else self.rows:
-            lines = _list(self.headers, row, self.naming, width)
-            console.print(Text("\n".join(["", *lines])), soft_wrap=True)
-        for note in (*(() if parts else [""]), *self.notes):
+        for note in self.notes:
             show(note)
         return text.getvalue()
 
 
 MOST_ROWS: Final = 50
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
-_COMMAND: Final = "    "
-"""Before a closing note that is a command: it is copied whole, and no line of it ends."""
 
 
 class PrintedTables(ABC):
@@ -175,7 +169,7 @@ class PrintedTables(ABC):
             more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
             long = len(table.rows) > MOST_ROWS
             shown.append(replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table)
-        closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
+        closing = ("\n".join(wrapped(note, width)) for note in self._closing())
         return "\n".join([*(table.to_terminal(width=width) for table in shown), *closing])
 
     def to_markdown(self) -> str:
@@ -203,8 +197,7 @@ class PrintedTables(ABC):
     def __str__(self) -> str:
         return self.to_terminal()
 
-    def __repr__(self) -> str:
-        return self.to_terminal()
+    __repr__ = __str__
 
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
@@ -261,11 +254,6 @@ def _pipe_row(cells: Iterable[str]) -> str:
 
 
 _FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]|\t")
-_CSV_NUMBER: Final = re.compile(
-    r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?"
-    r"(, [<>]?\d[\d.]* % of [a-z]+ affected)?"
-)
-"""A number as ``numbers.py`` writes it: with its interval or without, with its spread, and the bounds of a score."""
 
 
 def csv_cell(cell: str) -> str:
@@ -322,6 +310,7 @@ _PHRASE: Final = (
     rf"(?: \[[<>]?{_NUMBER}, [<>]?{_NUMBER}\])?"
 )
 """A number as ``numbers.py`` writes it: with its sign, its unit, its spread and its interval."""
+_CSV_NUMBER: Final = re.compile(rf"{_PHRASE}(?:, [<>]?{_NUMBER} % of [a-z]+ affected)?")
 _UNBROKEN: Final = re.compile(rf"{_PHRASE}|\d[\d,.]*")
 _BEGINS_AS_NUMBER: Final = re.compile(rf"\s*(?:{_PHRASE}|–(?: |$)|$)(?!.{{60}})")
 _LONGEST_PHRASE: Final = 200
@@ -417,7 +406,7 @@ def _needed(widths: Iterable[int]) -> int:
 
 
 def _parts(table: TextTable, width: int) -> list[list[_FittedColumn]]:
-    """Divide a table into tables that fit, each with the names of the rows; empty if a column does not fit."""
+    """Divide a table into tables that fit, each with the names of the rows and one column at least."""
     cells = list(zip(*table.rows, strict=True)) or [()] * len(table.headers)
     columns = [
         _FittedColumn(header, tuple(own), place < table.naming)
@@ -428,7 +417,7 @@ def _parts(table: TextTable, width: int) -> list[list[_FittedColumn]]:
         if len(parts[-1]) > table.naming and _needed(each.narrowest for each in (*parts[-1], column)) > width:
             parts.append(columns[: table.naming])
         parts[-1].append(column)
-    return parts if all(_needed(each.narrowest for each in part) <= width for part in parts) else []
+    return parts
 
 
 def _boxed(columns: Sequence[_FittedColumn], width: int) -> Table:
@@ -450,17 +439,3 @@ def _boxed(columns: Sequence[_FittedColumn], width: int) -> Table:
     for row in zip(*cells, strict=True):
         table.add_row(*row)
     return table
-
-
-def _list(headers: Sequence[str], row: Sequence[str], naming: int, width: int) -> Iterator[str]:
-    """Yield the names of the row, and beneath them a line for each column."""
-    if naming:
-        yield from wrapped(", ".join(filter(None, row[:naming])), width)
-    for header, cell in zip(headers[naming:], row[naming:], strict=True):
-        head = "  " + header.replace("\n", " ") + ":"
-        if cell_len(head) + 1 + cell_len(cell) <= width:
-            yield f"{head} {cell}"
-        else:
-            yield from ("  " + line for line in wrapped(head.strip(), width - 2))
-            lines = [cell] if _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width - 4)
-            yield from ("    " + line for line in lines)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
@@ -21,11 +21,11 @@ import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.data.plain import as_plain
+from evenhand.data.plain import as_json, as_plain
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import check_path, expanded
+from evenhand.files import check_ending, check_path, expanded, written_whole
 from evenhand.numbers import format_count
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
@@ -58,7 +58,7 @@ from evenhand.results.vote_columns import (
     write,
 )
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import Verdict
+from evenhand.votes import Verdict, without_lone_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,10 +230,6 @@ class Analysis:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
         return self.records()
 
-    def verdict_rows(self) -> Iterator[Mapping[str, Any] | None]:
-        """Give what saved files say of the verdict on each cell; None for results that hold no verdicts."""
-        return repeat(None)
-
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
 
@@ -361,6 +357,7 @@ def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
                 )
 
 
+SUFFIXES: Final = (".parquet", ".jsonl")
 METHODS = ("against_gold", "by", "check", "correct", "plot", "summarize", "to_label")
 """The methods that need labels of people, checks or pictures: attached by :mod:`evenhand.result_methods`."""
 
@@ -607,14 +604,9 @@ class Results(PrintedTables):
         models = {reply.model for reply in replies if reply and reply.model}
         return Fingerprint.of(self.header, self.parameters, models)
 
-    def named_cells(self, *, verdicts: bool = False) -> Iterator[Cell]:
-        """Give the cells, with the id of the row if rows have ids of their own; where asked for, with verdicts."""
-        for part in self.analysis.parts():
-            rows = part.verdict_rows() if verdicts else repeat(None)
-            for cell, row in zip(part.stored.cells(), rows, strict=False):
-                named = cell._replace(about=self._with_id(cell.about))
-                verdict = None if row is None else {name: row[name] for name in row if name not in named.about}
-                yield named._replace(verdict=verdict)
+    def named_cells(self) -> Iterator[Cell]:
+        """Give the cells, with the id of the row if rows have ids of their own."""
+        return (cell._replace(about=self._with_id(cell.about)) for cell in self.cells())
 
     def _with_id(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row with the id of its row of the data next to the index."""
@@ -624,7 +616,7 @@ class Results(PrintedTables):
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
-        return votes_table(self.named_cells(), self.stored.schema(verdicts=False))
+        return votes_table(self.named_cells(), self.stored.schema())
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """Return the result of some of the questions only.
@@ -785,8 +777,8 @@ class Results(PrintedTables):
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
-        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have a line per question, with its verdict
-        and its votes, and no header: they are not read again.
+        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) are the :meth:`records` with their votes,
+        without a header: they are not read again.
 
         Args:
             path: The file.
@@ -796,6 +788,10 @@ class Results(PrintedTables):
             InvalidInputError: If the path ends otherwise.
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
+        if check_ending(path, SUFFIXES) == ".jsonl":
+            with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+                file.writelines(without_lone_surrogates(as_json(row)) + "\n" for row in self.records(votes=True))
+            return
         kind, rows = self.analyse.kind, len(self.stored)
         header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
         if first:
@@ -804,7 +800,7 @@ class Results(PrintedTables):
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (
             cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
-            for cell in self.named_cells(verdicts=True)
+            for cell in self.named_cells()
         )
         write(path, header, cells, self.stored.schema())
 

@@ -7,7 +7,7 @@ greatest part of what votes hold, stay in the file that was read until they are 
 
 A part is a saved result of some rows of a run, ``part-000000.parquet`` and so on, whose votes carry the index that
 their row has in the whole run (:class:`OnDisk`). pyarrow opens no part before the types of its columns are checked,
-which a data set of pyarrow's would not do. JSON lines, with a line per question, are an export.
+which a data set of pyarrow's would not do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import KINDS as RESULT_KINDS
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.files import check_ending, check_growth, check_layout, expanded, open_file, read_bytes, written_whole
+from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import (
     WITHHELD,
@@ -64,7 +64,7 @@ CELL: Final = "cell"
 PROMPTS: Final = "prompts"
 """The column of what was sent: stage -> messages, as JSON."""
 
-TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error", "verdict_assessment")
+TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error")
 """The columns that no score needs, and that hold the most."""
 
 PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
@@ -81,12 +81,10 @@ class Cell(NamedTuple):
     Attributes:
         about: The subject of the question: instance, system, criterion and the like, as plain values.
         votes: The votes; empty if nothing could be asked.
-        verdict: The verdict, as plain values, for readers of files; evenhand computes it again.
     """
 
     about: dict[str, Any]
     votes: tuple[Vote, ...]
-    verdict: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,21 +168,9 @@ FIELDS: Final = (
 )
 """All that a vote consists of."""
 
-PREFIX: Final = "verdict_"
-"""Before the names of the columns that tell of a cell's verdict."""
-
-_VERDICT_TYPES: Final = {
-    **dict.fromkeys(("score", "agreement", "spread"), "float64"),
-    **dict.fromkeys(("na", "position_consistent"), "bool"),
-    **dict.fromkeys(("unscored_reason", "selected_option", "assessment"), "string"),
-}
 _TYPES: Final = {
     name: pyarrow.list_(pyarrow.type_for_alias(kind[:-2])) if kind.endswith("[]") else pyarrow.type_for_alias(kind)
-    for name, kind in {
-        CELL: "int64",
-        **{field.name: field.type for field in FIELDS},
-        **{PREFIX + name: kind for name, kind in _VERDICT_TYPES.items()},
-    }.items()
+    for name, kind in [(CELL, "int64"), *((field.name, field.type) for field in FIELDS)]
 }
 """Column -> its type, which one without any value would not show."""
 
@@ -261,19 +247,16 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             column = pyarrow.array(field.values(distinct.values()), type=kind)
             columns.append(column if len(distinct) == len(cast) else column.take(numbers))
         else:
-            rows = [cell.verdict or {} if name.startswith(PREFIX) else cell.about for cell in cells]
-            column = pyarrow.array(_held(rows, name.removeprefix(PREFIX)), type=kind)
+            column = pyarrow.array(_held([cell.about for cell in cells], name), type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
-    """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
-    verdicts = [cell.verdict or {} for cell in cells]
+    """Return the columns of all cells: their own, their number, and those of votes."""
     abouts = [cell.about for cell in cells]
     own: dict[str, Sequence[Any]] = {name: _held(abouts, name) for name in _names(abouts)}
     own |= {CELL: ()}
-    own |= {PREFIX + name: _held(verdicts, name) for name in _names(verdicts)}
     own |= dict.fromkeys(_COLUMNS, ())
     return pyarrow.schema(
         (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
@@ -629,7 +612,6 @@ class VerdictColumns(Columns):
         return limits
 
 
-SUFFIXES = (".parquet", ".jsonl")
 PART: Final = "part-*.parquet"
 """The names of the parts of a result that lies in a folder, in their order."""
 
@@ -648,23 +630,18 @@ def write(
     cells: Iterable[Cell],
     schema: pyarrow.Schema | None,
 ) -> None:
-    """Write a result: Parquet with a row per vote, which is read again, or as an export JSON lines, one per question.
+    """Write a result as Parquet with a row per vote.
 
     Args:
-        path: Ends in ``.parquet`` or ``.jsonl``.
+        path: Ends in ``.parquet``.
         header: The kind, the number of questions, the criteria and the parameters, as plain JSON: the metadata
             ``evenhand`` of a Parquet file.
         cells: The votes.
         schema: The columns of a Parquet file, if the cells are not to be held.
 
     Raises:
-        InvalidInputError: If the path ends otherwise.
         UnwritableFileError: If it cannot be written.
     """
-    if check_ending(path, SUFFIXES) == ".jsonl":
-        with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-            file.writelines(without_lone_surrogates(as_json(line_of(cell))) + "\n" for cell in cells)
-        return
     tables = votes_tables(cells, schema)
     table = next(tables)
     about = table.column_names[: table.column_names.index(CELL)]
@@ -677,13 +654,6 @@ def write(
     ):
         for part in chain([table], tables):
             writer.write_table(part)
-
-
-def line_of(cell: Cell, *, prompts: bool = True) -> dict[str, Any]:
-    """Return a cell as plain JSON, with its votes inside, with or without what was sent."""
-    excluded = set() if prompts else {"prompts"}
-    votes = [vote.model_dump(mode="json", exclude_defaults=True, exclude=excluded) for vote in cell.votes]
-    return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 
 class _Parameters(BaseModel):
@@ -903,7 +873,7 @@ class InMemory:
         """Return every vote, as far as measures need it."""
         return VoteColumns.of([cell.votes for cell in self.held])
 
-    def schema(self, *, verdicts: bool = True) -> None:
+    def schema(self) -> None:
         """None: the columns are known when the cells are written."""
 
     def __len__(self) -> int:
@@ -1012,14 +982,13 @@ class OnDisk:
         """Return every vote, as far as measures need it."""
         return VoteColumns.joined([VoteColumns.of_table(read_columns(path, OF_VOTES, {})) for path in self.paths])
 
-    def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
-        """Return the columns of a file that holds all parts, with or without the columns of verdicts."""
+    def schema(self) -> pyarrow.Schema:
+        """Return the columns of a file that holds all parts."""
         schemas = []
         for path in self.paths:
             with reading(path), open_parquet(path) as file:
                 schemas.append(file.schema_arrow.remove_metadata())
-        united = pyarrow.unify_schemas(schemas)
-        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(PREFIX))
+        return pyarrow.unify_schemas(schemas)
 
     def __len__(self) -> int:
         return int(self.header["rows"])
