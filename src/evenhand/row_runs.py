@@ -28,7 +28,7 @@ from evenhand.data.fields import (
 from evenhand.data.responses import Layout, Prompt, read_responses, responses_in
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool, example_pool
@@ -460,10 +460,14 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
     prompts = layout.prompts(rows, [*shared, *group_columns(options.group_fields)])
-    gold = read_preferences(prompts, gold_fields)
     names = tuple(prompts[0].responses)
-    gold_columns = [_gold_column(gold_fields, *pair) for pair in product(names, names)] if gold_fields else []
-    apart, held = [*layout.columns, *gold_columns], [prompt.fields for prompt in prompts]
+    gold_columns = {
+        pair: gold_fields.replace("{first}", pair[0]).replace("{second}", pair[1])
+        for pair in combinations(names, 2)
+        if gold_fields is not None
+    }
+    gold = [read_preferences(prompt, place, gold_columns) for place, prompt in enumerate(prompts)]
+    apart, held = [*layout.columns, *gold_columns.values()], [prompt.fields for prompt in prompts]
     responses = ResponseRows.of(held, options, prompts=prompts, apart=apart)
     subjects = [responses.subject(place, names, criterion, gold=own) for place, own in enumerate(gold)]
     parameters = {
@@ -480,31 +484,26 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
     return run([mode], subjects, responses, options, parameters)
 
 
-def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
-    """Read for each prompt (first system, second system) -> the system preferred, or ``"tie"``; only labelled pairs.
+def read_preferences(
+    prompt: Prompt, instance: int, columns: Mapping[tuple[str, str], str]
+) -> dict[tuple[str, str], str]:
+    """Read (first system, second system) -> the system preferred, or ``"tie"``; only labelled pairs.
 
     Args:
-        prompts: All with the same systems.
-        gold_fields: The column; ``{first}`` and ``{second}`` stand for the systems of the pair, in either order.
+        prompt: The prompt.
+        instance: Its number.
+        columns: The column of each pair.
 
     Raises:
         InvalidInputError: If there is no such column, or a label names neither system of the pair.
     """
-    found: list[dict[tuple[str, str], str]] = [{} for _ in prompts]
-    for instance, prompt in enumerate(prompts if gold_fields is not None else ()):
-        for pair in combinations(prompt.responses, 2):
-            columns = [_gold_column(str(gold_fields), *either) for either in (pair, pair[::-1])]
-            column = next((column for column in columns if column in prompt.fields), columns[0])
-            cell = field_of(prompt.fields, column, instance, "gold_fields")
-            where = f"instance {instance}: the gold label in {column!r} is"
-            preferred = Pair(*pair, None, pair).preferred(cell, where)
-            if preferred is not None:
-                found[instance][pair] = preferred
+    found = {}
+    for pair, column in columns.items():
+        cell = field_of(prompt.fields, column, instance, "gold_fields")
+        preferred = Pair(*pair, None, pair).preferred(cell, f"instance {instance}: the gold label in {column!r} is")
+        if preferred is not None:
+            found[pair] = preferred
     return found
-
-
-def _gold_column(gold_fields: str, first: str, second: str) -> str:
-    return gold_fields.replace("{first}", first).replace("{second}", second)
 
 
 def _only_criterion(criteria: object, function: str) -> object:
@@ -540,11 +539,8 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     rows = read_rows(data, options.split)
     options = options.or_else(flow="one_step", orders="cyclic", check_positional_bias=False)
     if options.flow != "one_step" or options.prompt is not None:
-        raise InvalidInputError(
-            f"flow is {options.flow!r} and prompt is {options.prompt!r}, but prompts=… ask for reasons and choice in "
-            "one reply: leave them out"
-        )
-    names = _choice_prompts(options.prompts)
+        raise InvalidInputError("flow and prompt are those of prompts=…: leave them out")
+    names = CHOICE_PROMPTS if options.prompts == "all" else check_names(options.prompts, "prompts")
     modes = [GradeMode(options.model_copy(update={"prompt": name})) for name in names]
     criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields
@@ -575,16 +571,6 @@ def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapp
             "(None where one is missing)"
         )
     return texts
-
-
-def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
-    if prompts == "all":
-        return CHOICE_PROMPTS
-    names = check_names(prompts, "prompts")
-    for name in names:
-        if name not in CHOICE_PROMPTS:
-            raise InvalidInputError(f"prompts names {name!r}. {did_you_mean(name, [*CHOICE_PROMPTS, 'all'])}")
-    return names
 
 
 def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstimate:

@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow
 import pyarrow.compute
@@ -51,7 +51,6 @@ RUN_FILE: Final = "run.yaml"
 NOT_JUDGED: Final = ("budget", "engine_error", "offline")
 """Why a vote is missing that the same run asks for again."""
 _FIRST_ROWS: Final = 8
-_DIGITS: Final = 16
 _NAME: Final = re.compile(r"part-(\d{6,})\.parquet")
 _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
     "design": lambda given: str(given).partition(":")[0] not in {"all", "baseline"},
@@ -99,15 +98,6 @@ class FunctionCall:
                 )
 
 
-class _NamedRow(NamedTuple):
-    """A row of the data, with its name in messages, its id, and its contents as text."""
-
-    name: str
-    id: str
-    text: str
-    row: Row
-
-
 @dataclass(frozen=True)
 class Block:
     """Rows that are judged together.
@@ -121,16 +111,8 @@ class Block:
 
     number: int
     first: int
-    rows: IdentifiedRows
-    names: Sequence[str]
-
-    @classmethod
-    def of(cls, number: int, first: int, named: Sequence[_NamedRow], id_field: str | None) -> Block:
-        """Return the block of these rows, which are named by their index where no column names them."""
-        ids = [str(first + place) if id_field is None else each.id for place, each in enumerate(named)]
-        contents = "".join(blake2b(each.text.encode(), digest_size=_DIGITS // 2).hexdigest() for each in named)
-        rows = IdentifiedRows([each.row for each in named], ids, contents)
-        return cls(number, first, rows, [each.name for each in named])
+    rows: IdentifiedRows = field(default_factory=IdentifiedRows)
+    names: list[str] = field(default_factory=list)
 
     def path(self, folder: Path) -> Path:
         """Return the path of the part."""
@@ -192,37 +174,34 @@ def read_blocks(
 ) -> Iterator[Block]:
     """Read rows in blocks of this many, or fewer where they are long.
 
+    A row is named by its index where no column names it.
+
     Raises:
         InvalidInputError: A row without an id, or with that of another row.
     """
-    held: list[_NamedRow] = []
-    number = first = size = 0
-    id_field = job.options.id_field
-    for each in islice(_identified_rows(named, id_field), limit):
-        if held and (len(held) == rows or size + len(each.text) > MOST_CHARACTERS):
-            yield Block.of(number, first, held, id_field)
-            number, first, held, size = number + 1, first + len(held), [], 0
-        held.append(each)
-        size += len(each.text)
-    if held:
-        yield Block.of(number, first, held, id_field)
-
-
-def _identified_rows(named: Iterable[tuple[str, Row]], id_field: str | None) -> Iterator[_NamedRow]:
-    known: set[str] = set()
-    for number, (name, row) in enumerate(named):
+    id_field, known = job.options.id_field, set[str]()
+    block, size = Block(0, 0), 0
+    for place, (name, row) in enumerate(islice(named, limit)):
         try:
-            row_id = "" if id_field is None else name_in(row, number, id_field, "id_field")
+            row_id = str(place) if id_field is None else name_in(row, place, id_field, "id_field")
         except InvalidInputError as error:
             raise InvalidInputError(f"{name}: {error}") from error
-        if id_field is not None and row_id in known:
+        if row_id in known:
             raise InvalidInputError(
-                f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it "
-                "too: every row needs an id of its own"
+                f"{name} has the id {row_id!r} in {id_field!r}, which id_field names, and an earlier row has it too: "
+                "every row needs an id of its own"
             )
-        known.add(row_id)
-        cells = {str(column): row[column] for column in sorted(row, key=str)}
-        yield _NamedRow(name, row_id, json.dumps(cells, default=_text_or_type, skipkeys=True), row)
+        if id_field is not None:
+            known.add(row_id)
+        text = json.dumps({str(key): row[key] for key in sorted(row, key=str)}, default=_text_or_type, skipkeys=True)
+        if block.names and (len(block.names) == rows or size + len(text) > MOST_CHARACTERS):
+            yield block
+            block, size = Block(block.number + 1, place), 0
+        size += len(text)
+        block.names.append(name)
+        block.rows.add(row, row_id, blake2b(text.encode(), digest_size=8).hexdigest())
+    if block.names:
+        yield block
 
 
 def _text_or_type(value: object) -> str:

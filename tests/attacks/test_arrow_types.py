@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
-from evenhand.data.rows import PARQUET_HEADER, IdentifiedRows, check_types, read_rows, rows_known
+from evenhand.data.rows import PARQUET_HEADER, check_types, read_rows, rows_known
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
@@ -139,7 +139,9 @@ def test_arrows_own_types_are_read(tmp_path):
 
 def of_part(path):
     path.rename(path.with_name("part-000000.parquet"))
-    block = Block(0, 0, IdentifiedRows([{"response": "r"}], ["0"], "0" * 16), ["row 0"])
+    block = Block(0, 0)
+    block.rows.add({"response": "r"}, "0", "0" * 16)
+    block.names.append("row 0")
     return block.votes_held(path.parent)
 
 

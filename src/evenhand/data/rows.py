@@ -448,9 +448,14 @@ class IdentifiedRows(list[Row]):
         contents: The digests of what each of these holds, joined.
     """
 
-    def __init__(self, rows: Iterable[Row], ids: Iterable[str], contents: str) -> None:
-        super().__init__(rows)
-        self.ids, self.contents = list(ids), contents
+    def __init__(self) -> None:
+        self.ids, self.contents = list[str](), ""
+
+    def add(self, row: Row, row_id: str, digest: str) -> None:
+        """Append a row."""
+        self.append(row)
+        self.ids.append(row_id)
+        self.contents += digest
 
 
 def named_rows(data: object, split: str | None = None, *, held: bool = False) -> Iterator[tuple[str, Row]]:
