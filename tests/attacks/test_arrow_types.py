@@ -150,7 +150,6 @@ READERS = {
     "read": read,
     "read_columns": lambda path: read_columns(path, ["judge_id"], {}),
     "abouts": lambda path: list(OnDisk((path,), {}, (0,)).abouts()),
-    "schema": lambda path: OnDisk((path,), {}, (0,)).schema(),
     "votes_held": of_part,
     "a folder": lambda path: (path.rename(path.with_name("part-000000.parquet")), evenhand.open(path.parent)),
 }

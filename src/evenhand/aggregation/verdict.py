@@ -119,12 +119,6 @@ class Levels:
         """The indices of the options that are not NA."""
         return tuple([index for index, is_na in enumerate(self.na) if not is_na])
 
-    @cached_property
-    def tolerance(self) -> float:
-        """Values closer than this are tied."""
-        values = [value for value in self.values if value is not None]
-        return TOLERANCE * ((max(values) - min(values)) or 1.0) if values else TOLERANCE
-
     @property
     def pairwise(self) -> bool:
         """Whether the options take sides for one of two responses."""
@@ -142,20 +136,16 @@ class Levels:
         return sides.count(1) > 1 or sides.count(-1) > 1
 
     @property
-    def met(self) -> int:
-        """The option of a binary criterion that means MET: the higher value; without values the first."""
-        return max(self.scored, key=self.number) if self.criterion.has_values else self.scored[0]
-
-    @property
-    def unmet(self) -> int:
-        """The other option of a binary criterion."""
-        return min(self.scored, key=self.number) if self.criterion.has_values else self.scored[-1]
+    def ends(self) -> tuple[int, int]:
+        """The options of a binary criterion that mean not met and met: the lower value; without values the second."""
+        ends = sorted(self.scored, key=self.number) if self.criterion.has_values else self.scored[::-1]
+        return ends[0], ends[-1]
 
     @property
     def tie(self) -> Choice:
         """The tie of a pairwise criterion: the option with the value ½, or no option."""
-        ties = [index for index in self.scored if self.side(self.number(index)) == 0]
-        return Choice(ties[0] if ties else UNNAMED_TIE, 0.5)
+        ties = (index for index in self.scored if self.side(self.number(index)) == 0)
+        return Choice(next(ties, UNNAMED_TIE), 0.5)
 
     def number(self, index: int) -> float:
         """Return the value of an option that is known to have one."""
@@ -164,6 +154,10 @@ class Levels:
     def value_of(self, choice: Choice) -> float:
         """Return the number that led to a choice, or the value of its option where there was none."""
         return self.number(choice.option) if choice.value is None else choice.value
+
+    def group(self, choice: Choice) -> int:
+        """Return what a choice counts for: its side in a comparison, else its option."""
+        return self.side(self.value_of(choice)) if self.pairwise else choice.option
 
     def choice(self, index: int) -> Choice:
         """Return an option as it was chosen."""
@@ -189,11 +183,9 @@ class Levels:
             2
         """
         sign = 1.0 if self.weight >= 0 else -1.0
-        if not self.criterion.has_values:
-            if self.scale == "binary":
-                return max(candidates, key=lambda index: (index == self.unmet) == (sign > 0))
-            return min(candidates)
-        return min(candidates, key=lambda index: (sign * self.number(index), index))
+        if self.criterion.has_values:
+            return min(candidates, key=lambda index: (sign * self.number(index), index))
+        return min(candidates, key=lambda index: -sign * index if self.scale == "binary" else index)
 
     def snap(self, value: float) -> int:
         """Return the scored option whose value is nearest; ties as :meth:`worst`, for pairwise toward the tie.
@@ -204,7 +196,8 @@ class Levels:
         if self.pairwise and self.side(value) == 0:
             return self.tie.option
         distances = {index: abs(self.number(index) - value) for index in self.scored}
-        nearest = min(distances.values()) + self.tolerance
+        low, high = self.criterion.score_range
+        nearest = min(distances.values()) + TOLERANCE * (high - low)
         candidates = [index for index, distance in distances.items() if distance <= nearest]
         if self.pairwise:
             return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))
@@ -338,7 +331,7 @@ def panel_choice(choices: Sequence[Choice], weights: Sequence[float], rule: str,
         return _mean_choice(takers, levels, number=number)
     chosen = {choice.option for choice in choices}
     if levels.scale == "binary" and rule in {"any", "unanimous"}:
-        decides, other = (levels.met, levels.unmet) if rule == "any" else (levels.unmet, levels.met)
+        other, decides = levels.ends if rule == "any" else levels.ends[::-1]
         return _selected(choices, decides if decides in chosen else other, levels)
     if rule == "unanimous" and len(chosen) > 1:
         if levels.criterion.na_index is not None:
@@ -361,7 +354,7 @@ def most_chosen(choices: Sequence[Choice], levels: Levels, weights: Sequence[flo
     weights = [1.0] * len(choices) if weights is None else weights
     groups: defaultdict[int, list[tuple[Choice, float]]] = defaultdict(list)
     for choice, weight in zip(choices, weights, strict=True):
-        groups[levels.side(levels.value_of(choice)) if levels.pairwise else choice.option].append((choice, weight))
+        groups[levels.group(choice)].append((choice, weight))
     totals = {group: math.fsum(weight for _, weight in own) for group, own in groups.items()}
     most = max(totals.values()) * (1 - TOLERANCE)
     leaders = [group for group, total in totals.items() if total >= most]
@@ -391,13 +384,10 @@ def _selected(choices: Sequence[Choice], index: int, levels: Levels) -> Choice:
 
 def _absolute_majority(choices: Sequence[Choice], levels: Levels, asked: int) -> Choice:
     """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
-    if levels.pairwise:
-        choice = most_chosen(choices, levels)
-        side = levels.side(levels.value_of(choice))
-        won = sum(levels.side(levels.value_of(each)) == side for each in choices)
-        return choice if 2 * won > asked else levels.tie
-    met = sum(choice.option == levels.met for choice in choices)
-    return _selected(choices, levels.met if 2 * met > asked else levels.unmet, levels)
+    choice = most_chosen(choices, levels)
+    if 2 * sum(levels.group(each) == levels.group(choice) for each in choices) > asked:
+        return choice
+    return levels.tie if levels.pairwise else _selected(choices, levels.ends[0], levels)
 
 
 def expected_value(
@@ -514,9 +504,7 @@ def collapse_orders(orders: Mapping[tuple[int, ...], Collapsed], policy: str, le
     """Collapse one judge's orders (section "orders" of :func:`aggregate`)."""
     results = orders.values()
     choices = [result.choice for result in results if result.choice is not None]
-    answers: list[int | None] = [
-        levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices
-    ]
+    answers: list[int | None] = [*map(levels.group, choices)]
     answers += [None for result in results if result.na]  # which says that it does not apply
     consistent = len(set(answers)) == 1 if len(answers) > 1 else None
     if policy == "first" or len(orders) == 1:
@@ -528,11 +516,10 @@ def collapse_orders(orders: Mapping[tuple[int, ...], Collapsed], policy: str, le
         return Collapsed(abstains=True, consistent=consistent)
     choice = choices[0]
     if len(set(choices)) > 1:
-        values = [levels.value_of(each) for each in choices]
-        if policy == "tie" and len(set(map(levels.side, values))) > 1:
+        if policy == "tie" and len(set(map(levels.group, choices))) > 1:
             choice = levels.tie
         else:
-            value = average_of(values)
+            value = average_of([levels.value_of(each) for each in choices])
             if levels.pairwise or levels.scale == "ordinal":
                 option = levels.snap(value)
             else:
@@ -652,12 +639,11 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
                 now = _advanced(front, group, held[group] + draws, levels, size)
                 reached[used + draws, now] += weight * float(further[draws])
         states = reached
-    same = levels.side(levels.value_of(choice)) if levels.pairwise else choice.option
     ends = {front: weight for (used, front), weight in states.items() if used == remaining}
     stays = sum(
         weight
         for (_, low, high), weight in ends.items()
-        if (levels.snap((low + high) / 2) == choice.option if levels.by_value else low == same)
+        if (levels.snap((low + high) / 2) == choice.option if levels.by_value else low == levels.group(choice))
     )
     return stays / sum(ends.values())
 

@@ -60,29 +60,6 @@ def register_catalog() -> Path:
     return path
 
 
-def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
-    """Find the file of a catalog id, and the overrides ``[name=value]`` behind the id. Nothing is built.
-
-    Only catalogs on this machine are searched: unitxt would ask its catalog on the network about an unknown id.
-
-    Raises:
-        LookupError: If no local catalog has the id.
-        ArtifactError: If the text behind the id is not ``[name=value,…]``.
-    """
-    name, bracket, rest = identifier.partition("[")
-    overrides = read_brackets(name, bracket + rest)
-    path = own_entry(name)
-    if path is None and ".evenhand." not in name:
-        from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
-
-        register_catalog()
-        local = (each for each in Catalogs() if isinstance(each, LocalCatalog) and each.is_local)
-        path = next((Path(each.path(name)) for each in local if name.strip() and name in each), None)
-    if path is None:
-        raise LookupError(f"no local catalog holds {name!r}")
-    return path, overrides
-
-
 @dataclass(frozen=True, slots=True)
 class Referent:
     """The value of a reference. It is a reference itself, so that nothing is read twice.
@@ -152,10 +129,21 @@ def _resolve_text(reference: str, kind: Kind | None) -> Referent:
 
 
 def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
-    try:
-        path, overrides = local_entry(identifier)
-    except LookupError as error:
-        raise unknown_id(identifier, kind) from error
+    """Return the fields of a catalog id, with the overrides ``[name=value]`` behind it.
+
+    Only catalogs on this machine are searched: unitxt would ask its catalog on the network about an unknown id.
+    """
+    name, bracket, rest = identifier.partition("[")
+    overrides = read_brackets(name, bracket + rest)
+    path = own_entry(name)
+    if path is None and ".evenhand." not in name:
+        from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
+
+        register_catalog()
+        local = (each for each in Catalogs() if isinstance(each, LocalCatalog) and each.is_local)
+        path = next((Path(each.path(name)) for each in local if name.strip() and name in each), None)
+    if path is None:
+        raise unknown_id(identifier, kind)
     entry = read_entry(path)
     if entry.get("__type__") == "artifact_link":
         entry = _catalog_object(str(entry.get("to")), kind)
