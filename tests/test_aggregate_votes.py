@@ -121,13 +121,16 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     assert evenhand.open(tmp_path / "read.parquet") == table
 
 
-def test_a_pattern_reads_the_form_that_another_tool_asked_for():
+def test_a_pattern_reads_the_form_that_another_tool_asked_for_and_a_cut_off_reply_says_so():
     texts = ["Feedback: fine. [RESULT] Good", "[RESULT] Bad, no: [RESULT] Good", "[RESULT] Fair [RESULT] fair", "Good"]
     texts += [None, "[RESULT] Superb"]
     table = read_replies([{"reply": text} for text in texts], "reply", QUALITY, pattern=r"\[RESULT\] (\w+)")
     votes = [verdict.votes[0] for verdict in table.verdicts]
     assert [vote.selected_label for vote in votes] == ["Good", None, "Fair", None, None, None]
     assert [vote.unscored_reason for vote in votes] == [None, "ambiguous", None, "no_match", "empty", "no_match"]
+    rows = [{"reply": "The answer shows that", "finish": "length"}, {"reply": "Good", "finish": None}]
+    cut = read_replies(rows, "reply", QUALITY, finish_reason_field="finish")
+    assert [verdict.unscored_reason for verdict in cut.verdicts] == ["truncated", None]
 
 
 def test_a_pair_shown_in_both_orders_is_read_in_its_own():

@@ -126,6 +126,7 @@ class _JudgeArguments(_RunArguments, total=False):
 
 class _ReadRepliesArguments(_VerdictArguments, total=False):
     swapped_field: str | None
+    finish_reason_field: str | None
     pattern: str | None
 
 class _ContestOptions(_RunOptions, total=False):

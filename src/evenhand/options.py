@@ -584,6 +584,7 @@ class ReadRepliesArguments(VerdictArguments):
 
     replies: Any = option(None, "The columns with the texts of the replies, one per judge.")
     swapped_field: str | None = SWAPPED_FIELD
+    finish_reason_field: str | None = option(None, "The column with the finish reason: ``length`` is cut off.")
     pattern: str | None = option(None, "A regular expression with one group around the label; None for the four forms.")
 
 

@@ -757,7 +757,10 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     if options.criteria is None:
-        criterion = categories_of(vote.cell for read in reads for vote in read.votes)
+        columns: dict[str, list[object]] = {}
+        for vote in (vote for read in reads for vote in read.votes):
+            columns.setdefault(vote.judge, []).append(vote.cell)
+        criterion = categories_of(columns.values())
     else:
         criterion = load_criterion(options.criteria)
     reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))
@@ -797,23 +800,25 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
         )
 
     @cache
-    def match(text: str | None) -> Match:
+    def match(text: str | None, finish: str | None) -> Match:
         if compiled is not None:
             return match_pattern(text, criterion.labels, compiled)
-        return match_closest_option(text, criterion.labels)
+        return match_closest_option(text, criterion.labels, finish_reason=finish)
 
     reader = LabelReader(criterion, as_index=options.as_index)
-    swapped, systems = read.swapped(), read.names("systems_field")
+    swapped, systems, column = read.swapped(), read.names("systems_field"), options.finish_reason_field
+    finishes = [""] * len(read.rows) if column is None else map(text_of, read.cells(column, "finish_reason_field"))
+    reasons = [finish or None for finish in finishes]
     cast: dict[tuple[Any, ...], list[Vote]] = {}
     draws: dict[Hashable, int] = {}
     for vote in read.votes:
-        text = None if is_missing(vote.cell) else text_of(vote.cell)
-        found, turned = match(text), swapped is not None and bool(swapped[vote.number])
+        text, finish = None if is_missing(vote.cell) else text_of(vote.cell), reasons[vote.number]
+        found, turned = match(text, finish), swapped is not None and bool(swapped[vote.number])
         index = found.index if found.index is None or not turned else swapped_index(criterion.options, found.index)
         key = (vote.instance, systems[vote.number])
         sample = draws[key, vote.judge, turned] = draws.get((key, vote.judge, turned), -1) + 1
         more: dict[str, Any] = {"sample": sample, "match": found, "unscored_reason": found.reason}
-        more["completion"] = Completion(text=text)
+        more["completion"] = Completion(text=text, finish_reason=finish)
         if swapped is not None:
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))

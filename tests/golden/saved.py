@@ -1,15 +1,17 @@
-"""What every kind of result saves, its header and its records with their votes."""
+"""What every kind of result saves, its header and its rows with their votes, and the records that it gives."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import evenhand
 from evenhand.demo import load_demo_checklist
+from evenhand.modes.judgements import VerdictAnalysis, covered_mass
 from evenhand.results.vote_columns import header_of
 from tests.golden.runs import (
     BIASED,
@@ -94,8 +96,23 @@ KINDS: dict[str, Run] = {
 }
 
 
+def rows_of(result: Any) -> Iterator[dict[str, Any]]:
+    """Each question with all its votes, and where a record is a verdict its numbers and bounds."""
+    by_verdict = isinstance(result.analysis, VerdictAnalysis)
+    records = result.records() if by_verdict else repeat({})
+    verdicts = result.verdicts if by_verdict else repeat(None)
+    for cell, record, verdict in zip(result.named_cells(), records, verdicts, strict=False):
+        numbers = {}
+        if verdict is not None:
+            low, high = verdict.bounds or (None, None)
+            mass = covered_mass(verdict, result.criterion_of(cell), result.rules)
+            numbers = {"lowest_score": low, "highest_score": high, "covered_mass": mass}
+        dumped = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
+        yield {**record, **numbers, **cell.about, "votes": dumped}
+
+
 def saved(run: Run) -> Iterator[tuple[str, Any]]:
-    """Each entry of the header, and each row, of what is saved."""
+    """Each entry of the header, and each row, of what is saved; and each record."""
     result = run()
     with tempfile.TemporaryDirectory() as folder:
         if run is corrected:
@@ -103,8 +120,9 @@ def saved(run: Run) -> Iterator[tuple[str, Any]]:
             header, lines = json.loads(path.read_text(encoding="utf-8")), []
         else:
             result.save(path := Path(folder, "result.parquet"))
-            result.save(export := Path(folder, "result.jsonl"))
-            header, lines = header_of(path), export.read_text(encoding="utf-8").splitlines()
+            header, lines = header_of(path), rows_of(result)
     yield from header.items()
     for line in lines:
-        yield "row", json.loads(line)
+        yield "row", json.loads(json.dumps(line))
+    for record in () if run is corrected else result.records():
+        yield "record", record

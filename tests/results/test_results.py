@@ -13,7 +13,7 @@ import evenhand
 from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
-from evenhand.results.vote_columns import Cell, cells_of, votes_table
+from evenhand.results.vote_columns import Cell, cells_of, votes_tables
 from evenhand.votes import Completion, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 
@@ -88,7 +88,7 @@ def votes(draw):
 @given(st.lists(st.lists(votes(), max_size=3).map(tuple), min_size=1, max_size=3))
 def test_no_field_of_a_vote_is_lost_in_columns(cast):
     cells = [Cell({"instance": place, "system": "s", "gold": None}, each) for place, each in enumerate(cast)]
-    table = votes_table(cells)
+    (table,) = votes_tables(cells)
     prompts = [text and Prompts(json.loads(text)) for text in table["prompts"].to_pylist()]
     assert list(cells_of(table, prompts)) == cells
 

@@ -362,13 +362,15 @@ class Calls:
             try:
                 yield
             except asyncio.CancelledError:
-                await self._wind_up(0.0)
+                grace = 0.0
                 raise
-            except BaseException:
-                await self._wind_up(grace)
-                raise
-            if self._pending:
-                await self._wind_up(grace)
+            finally:
+                if self._pending:
+                    _, late = await asyncio.wait(list(self._pending.values()), timeout=grace)
+                    for task in late:
+                        task.cancel()
+                    if late:
+                        await asyncio.wait(late)
 
     async def complete(self, request: Request, share: Share | None = None) -> Completion:
         """Return the reply to one request, with what this share of the budget holds, or else with what is free.
@@ -467,15 +469,6 @@ class Calls:
         hold.settle(completion)
         sent = {"attempts": hold.attempts, "lost": hold.lost, "at_risk": hold.at_risk}
         return completion.model_copy(update=sent)
-
-    async def _wind_up(self, grace: float) -> None:
-        if not self._pending:
-            return
-        _, late = await asyncio.wait(list(self._pending.values()), timeout=grace)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.wait(late)
 
 
 class SharedCalls(Share):

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from evenhand.errors import (
@@ -362,23 +362,13 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     >>> redact("Authorization: Bearer abcdefgh")
     'Authorization: [redacted]'
     """
-    return redactor(secrets)(text)
+    known = {value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper())} | set(secrets)
+    known |= {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for secret in known for ascii_only in (True, False)}
+    for secret in sorted(known, key=len, reverse=True):
+        text = text.replace(secret, REDACTED) if len(secret) >= SHORTEST_SECRET else text
+    return _SECRET_SHAPE.sub(REDACTED, text)
 
 
 def brief(text: str, secrets: Iterable[str]) -> str:
     """Return the beginning of a text of a server, redacted and on one line, for a message."""
     return " ".join(redact(text[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
-
-
-def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:
-    """Return a function that does what :func:`redact` does, for many texts: the environment is read once."""
-    known = {value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper())} | set(secrets)
-    known |= {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for secret in known for ascii_only in (True, False)}
-    hidden = [secret for secret in sorted(known, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET]
-
-    def redacted(text: str) -> str:
-        for secret in hidden:
-            text = text.replace(secret, REDACTED)
-        return _SECRET_SHAPE.sub(REDACTED, text)
-
-    return redacted

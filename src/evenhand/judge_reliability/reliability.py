@@ -391,7 +391,10 @@ def pairs_of_raters_table(
             notes_on_alpha.append(f"{of}: undefined: {alpha.reason}.")
         else:
             notes_on_alpha.append(f"{of} ({panel.metric}, {panel.num_instances} instances): {format_interval(alpha)}.")
-    return measures_table(title, ("raters", "kind"), rows, columns, (*notes_on_alpha, *notes), kind="raters")
+    kappas = by_reason((f"{pair.first} – {pair.second}", pair.cohen_kappa) for pair in pairs)
+    undefined = [f"No kappa for {names}: {reason}." for reason, names in kappas.items()]
+    notes = (*notes_on_alpha, *undefined, *notes)
+    return measures_table(title, ("raters", "kind"), rows, columns, notes, kind="raters")
 
 
 def labels_table(title: str, compared: Comparison) -> TextTable:
@@ -552,6 +555,9 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
     if not isinstance(compared, Missing):
         lines += [(line, compared) for line in (*_COUNTS, *_LABELS, *(_ERRORS if compared.errors else ()))]
         notes = (*compared.notes_on_unscored(), *notes)
+    if scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
+        limits = format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)
+        notes = (f"Score if every unscored vote were the lowest or the highest level: {limits}.", *notes)
     return measured_table(title, lines, notes, level=summary.level, kind="scores")
 
 
@@ -652,6 +658,10 @@ class GoldComparison(Comparison, PrintedTables):
         if not self.num_references:
             yield NO_GOLD[0].upper() + NO_GOLD[1:] + "."
         yield from self.notes_on_unscored()
+        if isinstance(within := self.within_groups, Correlations):
+            groups = format_count(within.num_groups or 0, "group")
+            ordered = format_count(within.num_ordered_groups or 0)
+            yield f"Within groups: means over {groups} in which both vary; pairs are those of {ordered} with an order."
 
 
 def against_gold(
@@ -863,6 +873,7 @@ class CriterionReliability:
         scale: Its scale.
         num_instances: Instances with a question.
         num_questions: Questions put: instances × systems, or × pairs of systems.
+        num_missing: Questions not put because a response is missing.
         num_samples: The most draws of one prompt.
         replies: The replies and their usage.
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
@@ -882,6 +893,7 @@ class CriterionReliability:
     scale: ScaleName
     num_instances: int
     num_questions: int
+    num_missing: int
     num_samples: int
     replies: ReplyMeasures
     position: PositionBias | Missing
@@ -934,6 +946,7 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
         num_instances=len({question.instance for question in asked}),
         num_clusters=len({question.cluster for question in asked} - {None}) or None,
         num_questions=len(asked),
+        num_missing=sum(not question.verdict.votes for question in questions.asked),
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
         replies=_replies(asked, level),
         position=_position(asked, scale, level),
@@ -1257,3 +1270,5 @@ def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
         yield f"Not measured: {'; '.join(unmeasured)}."
     yield from unscored_note(result.replies.unscored_counts)
     yield from readings_note(result.replies.readings)
+    if result.num_missing:
+        yield f"{format_count(result.num_missing, 'question')} not asked, as a response is missing."

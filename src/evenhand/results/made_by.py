@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from ruamel.yaml import YAML
 
 from evenhand.engines.base import Engine
-from evenhand.engines.replies import redactor
+from evenhand.engines.replies import redact
 from evenhand.files import check_path, expanded, is_opened, written_whole
 from evenhand.options import IntervalOptions, Seeded, VoteFields
 from evenhand.version import __version__
@@ -152,7 +152,7 @@ NOT_KEPT: Final = ("dry_run", "progress")
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a function, as the mapping of a run file with absolute paths."""
     found: dict[str, Any] = {"job": job}
-    left_out, redacted = [], redactor()
+    left_out = []
     for name, value in given.items():
         if name in NOT_KEPT:
             continue
@@ -161,7 +161,7 @@ def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
                 several = name == "data" and isinstance(value, list | tuple)
                 found[name] = list(map(_path_text, value)) if several else _path_text(value)
             else:
-                found[name] = _plain_value(value, redacted)
+                found[name] = _plain_value(value)
         except TypeError:
             left_out.append(name)
     return absolute(found, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
@@ -178,7 +178,7 @@ def _path_text(value: object) -> str:
     return str(value)
 
 
-def _plain_value(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - any plain value
+def _plain_value(value: object) -> Any:  # noqa: ANN401 - any plain value
     """Convert a value to plain data for a file.
 
     Raises:
@@ -186,16 +186,16 @@ def _plain_value(value: object, redacted: Callable[[str], str]) -> Any:  # noqa:
     """
     if isinstance(value, Path):
         value = str(value)
-    if isinstance(value, str) and redacted(value) != value:
+    if isinstance(value, str) and redact(value) != value:
         raise TypeError
     if value is None or type(value) in {str, bool, int, float}:
         return value
     if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, Mapping):
-        return {str(_plain_value(key, redacted)): _plain_value(each, redacted) for key, each in value.items()}
+        return {str(_plain_value(key)): _plain_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain_value(each, redacted) for each in value]
+        return [_plain_value(each) for each in value]
     if isinstance(value, type) and value.__module__ != "__main__":
         return f"{value.__module__}:{value.__qualname__}"
     raise TypeError

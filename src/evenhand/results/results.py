@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 import numpy as np
+import pyarrow
 
 import evenhand
 from evenhand.aggregation.verdict import VoteRules
@@ -54,7 +55,7 @@ from evenhand.results.vote_columns import (
     read,
     reading,
     vote_rows,
-    votes_table,
+    votes_tables,
     write,
 )
 from evenhand.statistics.intervals import IntervalLevel
@@ -62,7 +63,6 @@ from evenhand.votes import Verdict, without_lone_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow
 
 
 TO_GOLD: Final = "results.against_gold() compares the verdicts with the labels of people."
@@ -616,7 +616,7 @@ class Results(PrintedTables):
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
-        return votes_table(self.named_cells(), self.stored.schema())
+        return pyarrow.concat_tables(votes_tables(self.named_cells()))
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """Return the result of some of the questions only.
@@ -802,7 +802,7 @@ class Results(PrintedTables):
             cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
             for cell in self.named_cells()
         )
-        write(path, header, cells, self.stored.schema())
+        write(path, header, cells)
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:

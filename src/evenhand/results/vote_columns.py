@@ -70,7 +70,8 @@ TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs",
 PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
 
-VOTES_IN_A_PART = 4096
+CELLS_IN_A_PART: Final = 4096
+"""Cells, or rows of a file, that become a table at once, to save memory."""
 
 _completion = lru_cache(maxsize=64)(Completion)  # the votes of a sheet share one
 
@@ -203,32 +204,12 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     return Vote(**vote, completion=_completion(**parts["completion"]) if replied and "reasoning" in row else None)
 
 
-def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
-    """Return one row per vote, with its subject; a cell without votes has one row in which they are null."""
-    return pyarrow.concat_tables(votes_tables(cells, schema))
-
-
-def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> Iterator[pyarrow.Table]:
-    """Yield the same in parts, each of whole cells.
-
-    Args:
-        cells: The votes.
-        schema: The columns, where they are known; then no more cells are held than a part has.
-    """
-    if schema is None:
-        cells = list(cells)
-        schema = _schema_of(cells)
-    held: list[Cell] = []
-    number = votes = 0
-    for cell in cells:
-        held.append(cell)
-        votes += len(cell.votes) or 1
-        if votes >= VOTES_IN_A_PART:
-            yield _table(held, schema, number)
-            number += len(held)
-            held, votes = [], 0
-    if held or not number:
-        yield _table(held, schema, number)
+def votes_tables(cells: Iterable[Cell]) -> Iterator[pyarrow.Table]:
+    """Yield one row per vote, with its subject, in parts of whole cells; a cell without votes has one row of nulls."""
+    held = list(cells)
+    schema = _schema_of(held)
+    for first in range(0, len(held) or 1, CELLS_IN_A_PART):
+        yield _table(held[first : first + CELLS_IN_A_PART], schema, first)
 
 
 def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
@@ -255,12 +236,9 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, and those of votes."""
     abouts = [cell.about for cell in cells]
-    own: dict[str, Sequence[Any]] = {name: _held(abouts, name) for name in _names(abouts)}
-    own |= {CELL: ()}
-    own |= dict.fromkeys(_COLUMNS, ())
-    return pyarrow.schema(
-        (name, _TYPES[name] if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
-    )
+    own = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, abouts))))  # cells mostly have the same names
+    types = {name: _TYPES.get(name) or pyarrow.array(_held(abouts, name)).type for name in [*own, CELL, *_COLUMNS]}
+    return pyarrow.schema(types.items())
 
 
 def _held(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
@@ -272,11 +250,6 @@ def _sound(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_sound(each) for each in value]
     return without_lone_surrogates(value) if isinstance(value, str) else value
-
-
-def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of all rows, which are mostly the same ones."""
-    return list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, rows)))))
 
 
 class PromptsOfFile:
@@ -358,7 +331,7 @@ def first_rows(table: pyarrow.Table) -> pyarrow.Table:
 def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None]) -> Iterator[Cell]:
     """Return the cells of a table that :func:`votes_table` made, with the prompts of each row."""
     own = table.column_names[: table.column_names.index(CELL)]
-    rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
+    rows = (row for batch in table.to_batches(max_chunksize=CELLS_IN_A_PART) for row in batch.to_pylist())
     for _, grouped in groupby(zip(rows, prompts, strict=True), key=lambda each: each[0][CELL]):
         held = list(grouped)
         votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
@@ -628,7 +601,6 @@ def write(
     path: str | Path,
     header: Mapping[str, Any],
     cells: Iterable[Cell],
-    schema: pyarrow.Schema | None,
 ) -> None:
     """Write a result as Parquet with a row per vote.
 
@@ -637,12 +609,11 @@ def write(
         header: The kind, the number of questions, the criteria and the parameters, as plain JSON: the metadata
             ``evenhand`` of a Parquet file.
         cells: The votes.
-        schema: The columns of a Parquet file, if the cells are not to be held.
 
     Raises:
         UnwritableFileError: If it cannot be written.
     """
-    tables = votes_tables(cells, schema)
+    tables = votes_tables(cells)
     table = next(tables)
     about = table.column_names[: table.column_names.index(CELL)]
     head = {"evenhand": header["evenhand"], "layout": LAYOUT, "rows": header["rows"], "about": about}
@@ -873,9 +844,6 @@ class InMemory:
         """Return every vote, as far as measures need it."""
         return VoteColumns.of([cell.votes for cell in self.held])
 
-    def schema(self) -> None:
-        """None: the columns are known when the cells are written."""
-
     def __len__(self) -> int:
         return len(self.held)
 
@@ -981,14 +949,6 @@ class OnDisk:
     def vote_columns(self) -> VoteColumns:
         """Return every vote, as far as measures need it."""
         return VoteColumns.joined([VoteColumns.of_table(read_columns(path, OF_VOTES, {})) for path in self.paths])
-
-    def schema(self) -> pyarrow.Schema:
-        """Return the columns of a file that holds all parts."""
-        schemas = []
-        for path in self.paths:
-            with reading(path), open_parquet(path) as file:
-                schemas.append(file.schema_arrow.remove_metadata())
-        return pyarrow.unify_schemas(schemas)
 
     def __len__(self) -> int:
         return int(self.header["rows"])

@@ -205,10 +205,6 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     try:
         register_catalog()
         artifact = fetch_artifact(identifier)[0]
-    except ArtifactError as error:
-        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if overrides else name)) from None
-    except EvenhandError:
-        raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
@@ -282,9 +278,6 @@ class UnitxtBridge:
         self._chat = True
         self._warned = self._stopped = self._answered = False
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
-
-    def __repr__(self) -> str:
-        return f"UnitxtBridge({self.judge_id!r})"
 
     @property
     def data_classification_policy(self) -> tuple[str, ...] | None:
