@@ -224,12 +224,16 @@ def test_no_case_and_no_response_knows_a_code_of_its_prompt():
     assert own != code
 
 
+OWN_TAG = r"<(?:context|response|option)[\w-]*-[0-9a-f]{8}>"
+
+
 def first_prompts(questions, grid=None, flow=None):
-    """The first message of each conversation, as it was sent, with how much of it is said to be shared."""
+    """The first message of each conversation, as it was sent, with how much of it stands before the row's own texts."""
     scripted = ScriptedJudge(chooses("Good"))
     run(questions, [scripted], grid=grid or ONCE, flow=flow)
     firsts = [request for request in scripted.requests if len(request.messages) == 1]
-    return [(request.messages[0]["content"], request.shared) for request in firsts]
+    texts = [request.messages[0]["content"] for request in firsts]
+    return [(text, text.rfind("\n", 0, re.search(OWN_TAG, text).start()) + 1) for text in texts]
 
 
 def rows(texts, criterion=TONE, **more):

@@ -85,7 +85,7 @@ class TestLongData:
         assert (summary.winrate_if_unscored_0, summary.winrate_if_unscored_1) == pytest.approx((2 / 6, 4 / 6))
         text = flat(table)
         assert "Contests without a score: 2 missing_response." in text
-        assert "b 0.33 to 0.67" in text
+        assert "b 0.333 to 0.667" in text
 
     @pytest.mark.parametrize(
         ("change", "message"),

@@ -280,7 +280,12 @@ class LiteLLMConnection:
 
     def _failure(self, error: Exception) -> EngineError:
         """Return evenhand's error for one of litellm's, by its status."""
-        status, text = getattr(error, "status_code", None), f"{error} {_code(error)}".rstrip()
+        # litellm's message leaves out the code in the server's answer; its client's error has it
+        sources = [each for each in origins(error) if not isinstance(each, aiohttp.ClientError)]
+        codes = [
+            code for each in sources if isinstance(code := getattr(each, "code", None), str) and not code.isdecimal()
+        ]
+        status, text = getattr(error, "status_code", None), " ".join([str(error), *codes[:1]])
         broken = broken_connection(error, self._secrets)
         if broken is not None:
             return broken
@@ -314,12 +319,3 @@ def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineErr
         return None
     message = f"the connection failed ({type(below).__name__}: {brief(str(below), secrets)})"
     return lost_connection(below, message, reached=reached)
-
-
-def _code(error: Exception) -> str:
-    """Return the code in the server's answer: litellm's message leaves it out, its client's error has it."""
-    for source in origins(error):
-        code = None if isinstance(source, aiohttp.ClientError) else getattr(source, "code", None)
-        if isinstance(code, str) and not code.isdecimal():
-            return code
-    return ""

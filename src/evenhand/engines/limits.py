@@ -221,12 +221,6 @@ class Gate:
         """Let nothing in for this long."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    def close(self) -> None:
-        """Stop the timer and cancel every caller that still waits."""
-        self._stop_timer()
-        while self._waiting:
-            self._waiting.popleft()[0].cancel()
-
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

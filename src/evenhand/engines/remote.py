@@ -302,7 +302,7 @@ class RemoteJudge:
             session.users -= 1
             if not session.users:
                 del self._sessions[loop]
-                session.gate.close()
+                session.gate.end(BudgetExhaustedError("the run ended before this call was sent"))
                 await session.resources.aclose()
 
     async def complete(self, request: Request) -> Completion:

@@ -75,6 +75,7 @@ class AskedOfPeople(FrozenModel):
         probability: The probability with which it was drawn.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
+        shown: A digest of the texts of the row when it was judged; None if these are not known.
     """
 
     id: str
@@ -83,6 +84,7 @@ class AskedOfPeople(FrozenModel):
     probability: float
     answers: dict[str, str]
     row: str | None = None
+    shown: str | None = None
 
 
 class Card(NamedTuple):
@@ -397,6 +399,7 @@ def _cards(
                     probability=drawn[name],
                     answers=answers,
                     row=results.ids[name[0]] if results.ids else None,
+                    shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),
                 )
             )
             context |= texts.context(cell.about, partial(results.criterion_of, cell))
@@ -570,7 +573,8 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
             f"there is no label in {', '.join(repr(str(path)) for path in named)}: give files in which people answered"
         )
     unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
-    return SheetLabels(entries, known.corrected_as, len(unsure), draw=known, chosen=chosen)
+    shown = {each.name: each.shown for each in known.questions}
+    return SheetLabels(entries, known.corrected_as, len(unsure), shown, draw=known, chosen=chosen)
 
 
 def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | None]]:

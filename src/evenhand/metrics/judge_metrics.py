@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Dict, Final, List, NamedTuple, Union, cast
 
-from evenhand.aggregation.verdict import aggregate, check_rule, mean_covered_mass
+from evenhand.aggregation.verdict import aggregate, check_rule
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
@@ -49,6 +49,7 @@ from evenhand.modes.judgements import (
     Judgement,
     RubricMode,
     RubricSummary,
+    covered_mass,
     length_penalty_of,
     rubric_as_judged,
     subject_of_rubric,
@@ -69,7 +70,7 @@ from evenhand.options import AggregateVotesArguments, AssessmentOptions, Checkli
 from evenhand.read_votes import aggregate_recorded_votes
 from evenhand.results.measures import measure_at, score_entries, scores_of
 from evenhand.row_runs import example_pools
-from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
+from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary, summarize
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
@@ -264,12 +265,11 @@ class AssessingJudge(JudgeMetric):
 
 def verdict_entries(judged: JudgedInstance, criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:
     """Return the entries of a verdict in direct assessments and rubrics."""
-    expected = judged.mode.rules.scoring == "expected"
     return {
         "unscored_reason": verdict.unscored_reason,
         "agreement": verdict.agreement,
         "spread": verdict.spread,
-        "covered_mass": mean_covered_mass(verdict.votes, criterion) if expected else None,
+        "covered_mass": covered_mass(verdict, criterion, judged.mode.rules),
         "positional_bias": BIASED[verdict.position_consistent],
     }
 
@@ -436,16 +436,18 @@ class RubricJudge(AssessingJudge):
         entries |= {"criteria": criteria} if self.rubric_field is not None else {}
         return {**entries, "prompts": (prompts or None) if self.include_prompts_in_result else None}
 
-    def part_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+    def part_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:  # noqa: ARG002
         """Return the scores of each criterion, and what its votes show about the judges."""
         if self.rubric_field is not None:
             return {}
         main, shown = judged[0].score_name, self.return_confidence_interval
+        level = clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval)
         scores: Dict[str, Any] = {}
         for place, criterion in enumerate(judged[0].about.judged.criteria):
             name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
             verdicts = [each.result.verdicts[place] for each in judged]
-            summary = measures.criteria[criterion.name]
+            masses = [covered_mass(verdict, criterion, judged[0].mode.rules) for verdict in verdicts]
+            summary = summarize(verdicts, criterion.score_range, level=level, covered_masses=masses)
             scores |= scores_of(summary, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
             scores |= self.panel_scores(judged, name, criterion, verdicts)
         return scores

@@ -45,7 +45,6 @@ from evenhand.numbers import (
     format_count,
     format_interval,
     format_level,
-    format_range,
     format_score,
     measure,
     or_missing,
@@ -63,7 +62,7 @@ from evenhand.results.measures import (
     Reported,
     UnscoredCounts,
     measures_table,
-    unscored_bounds_note,
+    unscored_bounds_notes,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
@@ -535,12 +534,6 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
     return tuple(reports)
 
 
-_MICRO = (
-    "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
-    "responses (macro)."
-)
-
-
 class ChecklistAnalysis(Analysis):
     """The result of :func:`evenhand.checklist`: every verdict, the scores of each response, and a report per system."""
 
@@ -706,21 +699,16 @@ class ChecklistAnalysis(Analysis):
         return measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
 
     def _notes(self) -> tuple[str, ...]:
-        reports = self.reports
-        unanswered = Counter[str]()
-        for report in reports.values():
-            unanswered.update(report.unanswered_reasons)
-        notes = [*unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})]
-        if unanswered:
-            listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
-            bounds = "; ".join(
-                f"{system}: {format_range(report.score_if_unscored_0, report.score_if_unscored_1, digits=3)}"
-                for system, report in reports.items()
-                if report.unanswered
-            )
-            notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
-        notes.append("All items: the share of yes among all answered items of all responses.")
-        return (*notes, *self.run_notes)
+        reasons = Counter[str]()
+        for report in self.reports.values():
+            reasons.update(report.unanswered_reasons)
+        listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons.items()))
+        return (
+            *unscored_bounds_notes(self.reports),
+            *([f"Items without an answer: {listed}."] if listed else []),
+            "All items: the share of yes among all answered items of all responses.",
+            *self.run_notes,
+        )
 
     def _rates_tables(self) -> Iterator[TextTable]:
         """Give the pass rates of the questions and of several categories, with a column for each system."""
@@ -741,7 +729,7 @@ class ChecklistAnalysis(Analysis):
         yield measures_table(title, labels, questions, [*rates, unanswered], kind="questions")
         if len(categories) > 1:
             title = f"Pass rate of each category, over its answers about all responses [{level}]"
-            yield measures_table(title, ("category",), categories, rates, [_MICRO], kind="categories")
+            yield measures_table(title, ("category",), categories, rates, kind="categories")
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
@@ -26,7 +25,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_range, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -38,7 +37,7 @@ from evenhand.results.measures import (
     measures_table,
     score_column,
     spread_note,
-    unscored_bounds_note,
+    unscored_bounds_notes,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
@@ -208,7 +207,6 @@ class RubricSummary(ReplyMeasures):
         length_penalty: The mean penalty.
         spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
             of the scores of single draws.
-        criteria: Criterion name -> the summary of its verdicts; empty if responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
@@ -221,7 +219,6 @@ class RubricSummary(ReplyMeasures):
     num_na: int = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
-    criteria: Mapping[str, ScoreSummary]
     unscored_bounds: UnscoredBounds | None
 
 
@@ -307,7 +304,7 @@ class RubricMode(Mode[RubricResult]):
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: Level) -> RubricSummary:
         """Return the measures; see :func:`summarize_rubric`."""
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
-        return summarize_rubric(results, *rubrics, expected=self.rules.scoring == "expected", level=level)
+        return summarize_rubric(results, *rubrics, level=level)
 
     def table(self, measures: Mapping[str, RubricSummary], title: str, level: float) -> TextTable:
         """Return the table of the scores by the rubrics of the rows."""
@@ -456,16 +453,12 @@ def _extremes(
     return (low, high) if criterion.weight >= 0 else (high, low)
 
 
-def summarize_rubric(
-    results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: Level = 0.95
-) -> RubricSummary:
+def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: Level = 0.95) -> RubricSummary:
     """Return scores with intervals over responses, or their clusters; one result per response.
 
     Args:
         results: One per response.
-        *rubrics: By which they were judged. If there are several, each for some responses, there is no summary of
-            criteria: the same name may be another criterion elsewhere.
-        expected: The verdicts are expected values (``scoring="expected"``).
+        *rubrics: By which they were judged.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     penalties = [result.length_penalty for result in results]
@@ -487,8 +480,6 @@ def summarize_rubric(
     half = (bounds[1] - bounds[0]) / 2
     spread, _ = bounded_mean([result.spread for result in results], (), level=level, bounds=(0.0, half))
     penalty, _ = bounded_mean(penalties, (), level=level, bounds=(0.0, max(greatest, 1.0)))
-    criteria = rubrics[0].criteria if len(rubrics) == 1 and results else ()
-    by_criterion = zip(*(result.verdicts for result in results), strict=True) if criteria else ()
     return RubricSummary(
         score=or_missing(score and _clipped(score, "estimate", "low", "high"), "no response has a score"),
         raw_score=or_missing(raw_score, "no criterion counts"),
@@ -499,17 +490,6 @@ def summarize_rubric(
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
         **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits).items()},
-        criteria=MappingProxyType(
-            {
-                criterion.name: summarize(
-                    verdicts,
-                    criterion.score_range,
-                    level=level,
-                    covered_masses=[mean_covered_mass(each.votes, criterion) for each in verdicts] if expected else (),
-                )
-                for criterion, verdicts in zip(criteria, by_criterion, strict=True)
-            }
-        ),
         unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
         **reply_measures(
             [verdict.votes for result in results for verdict in result.verdicts],
@@ -575,14 +555,8 @@ def scores_table(
     else:
         columns += [Column("flips", "positional_bias"), Column("covered mass", "covered_mass", optional=True)]
     by_name = {", ".join(name): each for name, each in scores.items()}
-    limits = {name: (each.score_if_unscored_0, each.score_if_unscored_1) for name, each in by_name.items()}
-    ranges = [f"{name}: {format_range(*ends, digits=3)}" for name, ends in limits.items() if ends[0] != ends[1]]
-    sentences = (
-        *notes,
-        *spread_note(each.spread for each in scores.values()),
-        *unscored_bounds_note({name: each.unscored_bounds for name, each in by_name.items()}),
-        *([f"Scores if all that is unscored had the lowest or the highest: {'; '.join(ranges)}."] * bool(ranges)),
-    )
+    spread = spread_note(each.spread for each in scores.values())
+    sentences = (*notes, *spread, *unscored_bounds_notes(by_name))
     return measures_table(title, labels, scores, columns, sentences, kind="rubric" if by_rubric else "scores")
 
 
@@ -609,69 +583,6 @@ class Judgement:
     length_penalty: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedColumns:
-    """The judgements of one system by one criterion, one per row; shape (n,) each.
-
-    Attributes:
-        criterion: The criterion of the judgements.
-        about: ``instance``, ``selected`` (the label) and ``cluster`` of each row; None if there is none.
-        verdicts: The verdicts with their votes.
-    """
-
-    criterion: Criterion
-    about: Mapping[str, NDArray[Any]]
-    verdicts: VerdictColumns
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return all columns, one after the other."""
-        about = {name: np.concatenate([part.about[name] for part in parts]) for name in parts[0].about}
-        return cls(parts[0].criterion, about, VerdictColumns.joined([part.verdicts for part in parts]))
-
-    @classmethod
-    def of(cls, criterion: Criterion, judgements: Sequence[Judgement], rules: VoteRules) -> Self:
-        """Return the columns of judgements by one criterion."""
-        verdicts = [each.verdict for each in judgements]
-        about = {
-            "instance": [each.instance for each in judgements],
-            "selected": [verdict.selected_label for verdict in verdicts],
-            "cluster": [each.cluster for each in judgements],
-        }
-        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
-        columns = {name: np.array(values, dtype=object) for name, values in about.items()}
-        return cls(criterion, columns, VerdictColumns.of(verdicts, masses))
-
-    def scored(self) -> FloatArray:
-        """Return shape (n, 3): the score of each row, and its two limits."""
-        scores = self.verdicts.score
-        ranges = np.broadcast_to(np.array(self.criterion.score_range, dtype=float), (len(scores), 2))
-        return np.column_stack([scores, self.verdicts.limits(ranges)])
-
-    def outcomes(self, system: str, label: tuple[str, ...], part_of: str | None) -> Outcomes:
-        """Return the outcomes of the system.
-
-        Args:
-            system: The system.
-            label: The names of its questions, after the instance.
-            part_of: The rubric that the criterion is part of.
-        """
-        about = [self.about[name] for name in ("instance", "selected", "cluster")]
-        rows = zip(*about, self.verdicts.score, self.verdicts.na, strict=True)
-        found = [
-            Outcome(
-                int(instance),
-                ((int(instance), *label),),
-                None if math.isnan(score) else float(score),
-                selected,
-                na=bool(na),
-                cluster=cluster,
-            )
-            for instance, selected, cluster, score, na in rows
-        ]
-        return Outcomes.by(self.criterion, found, system=system, part_of=part_of)
-
-
 class VerdictAnalysis(Analysis):
     """Results with a verdict on each response and criterion."""
 
@@ -695,20 +606,25 @@ class VerdictAnalysis(Analysis):
         return {each.name: each for each in self.criteria}
 
     @cached_property
-    def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
-        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made."""
-        parts: dict[tuple[str, str], list[JudgedColumns]] = {}
+    def columns(self) -> Mapping[tuple[str, str], tuple[list[Outcome], VerdictColumns]]:
+        """``(system, criterion name)`` -> the outcome of each row, and the verdicts, from which all scores are made."""
+        rows = dict[tuple[str, str], list[Outcome]]()
+        parts = dict[tuple[str, str], list[VerdictColumns]]()
         for part in self.parts(texts=False):
             for key, own in part.by_system_and_criterion.items():
-                parts.setdefault(key, []).append(JudgedColumns.of(self.by_name[key[1]], own, self.rules))
-        return {
-            (system, name): JudgedColumns.joined(parts[system, name])
-            for name, system in product(self.by_name, self.systems)
-        }
+                names = dict(zip(("system", "criterion"), key, strict=True))
+                label, verdicts = [names[name] for name in self.labelled_by], [each.verdict for each in own]
+                rows.setdefault(key, []).extend(
+                    Outcome.of_verdict((each.instance, *label), each.verdict, each.cluster) for each in own
+                )
+                masses = [covered_mass(verdict, self.by_name[key[1]], self.rules) for verdict in verdicts]
+                parts.setdefault(key, []).append(VerdictColumns.of(verdicts, masses))
+        keys = [(system, name) for name, system in product(self.by_name, self.systems)]
+        return {key: (rows[key], VerdictColumns.joined(parts[key])) for key in keys}
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the rows of a system, with their clusters."""
-        return self.level_over(self.columns[system, self.criteria[0].name].about["cluster"].tolist())
+        return self.level_over([row.cluster for row in self.columns[system, self.criteria[0].name][0]])
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion."""
@@ -716,9 +632,8 @@ class VerdictAnalysis(Analysis):
 
     def outcomes_of(self, system: str, criterion: str, part_of: str | None = None) -> Outcomes:
         """Return the outcomes of a system on a criterion, which may be part of a rubric."""
-        names = {"system": system, "criterion": criterion}
-        label = tuple(names[name] for name in self.labelled_by)
-        return self.columns[system, criterion].outcomes(system, label, part_of)
+        rows, _ = self.columns[system, criterion]
+        return Outcomes.by(self.by_name[criterion], rows, system=system, part_of=part_of)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -791,8 +706,8 @@ class JudgementAnalysis(VerdictAnalysis):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
-            cell: summarize(columns.verdicts, columns.criterion.score_range, level=self.level_of(cell[0]))
-            for cell, columns in self.columns.items()
+            cell: summarize(verdicts, self.by_name[cell[1]].score_range, level=self.level_of(cell[0]))
+            for cell, (_, verdicts) in self.columns.items()
         }
 
     @cached_property
@@ -812,21 +727,20 @@ class JudgementAnalysis(VerdictAnalysis):
     @cached_property
     def rubric_scores(self) -> Mapping[str, RubricSummary]:
         """System -> the summary of its rubric scores; empty without a rubric."""
-        expected = self.rules.scoring == "expected"
         return {
-            system: summarize_rubric(results, results[0].rubric, expected=expected, level=self.level_of(system))
+            system: summarize_rubric(results, results[0].rubric, level=self.level_of(system))
             for system, results in self.rubric_results.items()
         }
 
     @cached_property
     def differences(self) -> tuple[PairedDifference, ...]:
         """Every two systems on every criterion: paired over the rows that both were judged on, p by Holm over all."""
-        scored = {
-            name: {system: self.columns[system, name].scored() for system in self.systems} for name in self.by_name
-        }
-        return system_differences(
-            scored, self.level_of(self.systems[0]), {each.name: each.score_range for each in self.criteria}
-        )
+        scored: dict[str, dict[str, FloatArray]] = {name: {} for name in self.by_name}
+        ranges = {each.name: each.score_range for each in self.criteria}
+        for (system, name), (rows, verdicts) in self.columns.items():
+            limits = verdicts.limits(np.broadcast_to(np.array(ranges[name], dtype=float), (len(rows), 2)))
+            scored[name][system] = np.column_stack([verdicts.score, limits])
+        return system_differences(scored, self.level_of(self.systems[0]), ranges)
 
     @cached_property
     def rubric_differences(self) -> tuple[PairedDifference, ...]:

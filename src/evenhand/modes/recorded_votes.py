@@ -32,7 +32,7 @@ from evenhand.results.measures import (
     measures_of,
     readings_note,
     score_entries,
-    unscored_bounds_note,
+    unscored_bounds_notes,
     unscored_note,
 )
 from evenhand.results.render import TextTable
@@ -119,7 +119,7 @@ class VoteAnalysis(VerdictAnalysis):
         for system, summary in self.summaries.items():
             about = f"{self.criterion.name} of {system}" if system else self.criterion.name
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
-            leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
+            leading = unscored_bounds_notes({"the aggregated score": summary.scores})
             read = (*readings_note(summary.scores.readings), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:

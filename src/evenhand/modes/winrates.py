@@ -36,7 +36,6 @@ from evenhand.numbers import (
     format_level,
     format_p_value,
     format_percent,
-    format_range,
     format_score,
     format_share,
     measure,
@@ -57,7 +56,7 @@ from evenhand.results.measures import (
     UnscoredCounts,
     measures_table,
     reported_difference,
-    unscored_bounds_note,
+    unscored_bounds_notes,
 )
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
@@ -807,22 +806,16 @@ class WinrateAnalysis(Analysis):
         return summarize_contests(
             self.entries,
             self.systems,
-            reduction=self.reduction,
+            reduction=self.parameters["reduction"],
             level=self._level,
             lengths=True,
             orders_known=self.parameters.get("orders_known", True),
         )
 
     @property
-    def reduction(self) -> Reduction:
-        """The rule by which contests become winrates."""
-        reduction: Reduction = self.parameters["reduction"]
-        return reduction
-
-    @property
     def rate_name(self) -> str:
         """The name of the share of battles won."""
-        return "winrate" if self.reduction == "win_rate" else "weighted winrate"
+        return "winrate" if self.parameters["reduction"] == "win_rate" else "weighted winrate"
 
     @property
     def _level(self) -> IntervalLevel:
@@ -841,7 +834,7 @@ class WinrateAnalysis(Analysis):
     @cached_property
     def columns(self) -> ContestColumns:
         """The contests as columns."""
-        return ContestColumns.of(self.entries, self.systems, self.reduction)
+        return ContestColumns.of(self.entries, self.systems, self.parameters["reduction"])
 
     @cached_property
     def head_to_head(self) -> Mapping[tuple[str, str], Measure]:
@@ -1036,11 +1029,9 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
         columns.append(Column("decided", decision))
     else:
         header = "difference" if ranking.balanced else "difference of strengths"
-        title += (
-            f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
-            if ranking.balanced
-            else ", and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
-        )
+        title += f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
+        if not ranking.balanced:
+            title = "Head to head, and the difference of strengths (p corrected by Holm, or by Scheffé)"
         columns += [
             Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)),
             Column("p", lambda pair: format_p_value(getattr(pair.difference_test, "adjusted_p_value", None))),
@@ -1065,15 +1056,8 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     if summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
         notes.append(f"Contests without a score: {reasons}.")
-    bounds = "; ".join(
-        f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
-        for one in summary.systems
-        if one.winrate_if_unscored_0 != one.winrate_if_unscored_1
-    )
-    if bounds:
-        notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
-    leading = unscored_bounds_note({one.system: one.unscored_bounds for one in summary.systems})
-    return (*notes, *leading, *table.run_notes)
+    unscored = unscored_bounds_notes({one.system: one for one in summary.systems}, "winrate")
+    return (*notes, *unscored, *table.run_notes)
 
 
 STRENGTHS: Final = "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters."

@@ -38,6 +38,7 @@ from evenhand.numbers import (
     format_number,
     format_p_value,
     format_percent,
+    format_range,
     format_score,
     format_share,
     measure,
@@ -750,21 +751,24 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return (note,)
 
 
-def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
-    """Return the note that explains bounds in the place of a score; nothing if there are none.
+def unscored_bounds_notes(results: Mapping[str, Any], name: str = "score") -> Iterator[str]:
+    """Give the notes on what unscored votes could change; nothing if they could change nothing.
 
     Args:
-        leading: Name of a score -> its bounds, if these lead.
+        results: Name -> a result with ``unscored_bounds``, and ``<name>_if_unscored_0`` and ``_1``.
+        name: The name of the score.
     """
-    named = [name for name, bounds in leading.items() if bounds is not None]
-    if not named:
-        return ()
-    text = (
-        f"Bounds lead for {'; '.join(named)}: too many votes are unscored for the mean of the rest to be the score, "
-        "since unscored votes are not a random sample. Had all been scored, the score would lie between the bounds; "
-        "the brackets are the interval around both."
-    )
-    return (text,)
+    leading = [of for of, each in results.items() if each.unscored_bounds is not None]
+    if leading:
+        yield (
+            f"Bounds lead for {'; '.join(leading)}: too many votes are unscored for the mean of the rest to be the "
+            "score, since unscored votes are not a random sample. Had all been scored, the score would lie between the "
+            "bounds; the brackets are the interval around both."
+        )
+    limits = {of: [getattr(each, f"{name}_if_unscored_{end}") for end in (0, 1)] for of, each in results.items()}
+    ranges = [f"{of} {format_range(low, high, digits=3)}" for of, (low, high) in limits.items() if low != high]
+    if ranges:
+        yield f"{name.capitalize()}s if all that is unscored had been the worst, and the best: {'; '.join(ranges)}."
 
 
 def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
