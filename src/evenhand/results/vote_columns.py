@@ -424,14 +424,11 @@ class VoteColumns(Columns):
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
-        """Return the columns of a table with the columns :data:`OF_VOTES`, if it has these."""
+        """Return the columns of a table with the columns :data:`OF_VOTES`."""
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
-        numbers = dict.fromkeys(_NUMBERS, np.zeros(len(cast)))
-        for name in numbers.keys() & set(cast.column_names):
-            given = numbers_of(cast.column(name))
-            numbers[name] = np.where(np.isnan(given), 0.0, given)
+        numbers = {name: np.nan_to_num(numbers_of(cast.column(name))) for name in _NUMBERS}
         selected = cast.column("selected_index").is_valid().to_numpy()
         reason = codes_of(cast.column("unscored_reason"), REASONS)
         sample, planned = (numbers_of(cast.column(name)) for name in _DRAWS)
