@@ -33,7 +33,8 @@ def shown(mode, criterion, row, **settings):
     frozen = metric.freeze(metric.criteria)
     unitxts = theirs(inference_engine=ScriptedInferenceEngine(script="yes_judge"), criteria=criterion, **settings)
     (text,) = unitxts.get_contexts([row], [criterion])
-    return metric.context_of(EvaluationInput("r", [], row), frozen, 0), text
+    prediction = "r" if mode == "direct" else ["r", "s"]
+    return metric.subject(0, EvaluationInput(prediction, [], row), frozen).context, text
 
 
 def as_unitxt_writes_it(context):
