@@ -99,4 +99,4 @@ def test_a_field_that_the_data_lack_is_an_error_only_where_there_is_no_context()
     assert (ours, theirs) == ({"context": "c"}, "c")
     metric = DirectJudge(inference_engine=BaselineEngine(), criteria=criterion, journal=None)
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
-        metric.context_of(EvaluationInput("r", [], {"passage": "c"}), criterion, 0)
+        metric.subject(0, EvaluationInput("r", [], {"passage": "c"}), criterion)

@@ -684,7 +684,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
 
     def label_of(self, instance: int, row: Mapping[str, Any]) -> Gold:
         """Return the label that people gave to an instance; None without one."""
-        label = {"instance": instance, "label": field_of(row, self.gold_field, instance, "gold_field")}
+        label = {"id": instance, "label": field_of(row, self.gold_field, instance, "gold_field")}
         if self.gold_probability_field is not None:
             label["probability"] = field_of(row, self.gold_probability_field, instance, "gold_probability_field")
         return None if label["label"] is None or is_abstention(label["label"]) else label
@@ -716,7 +716,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         asked = Counter(results.question_name(cell)[0] for cell in results.cells())
         rows: List[Mapping[str, Any]] = []
         for label in [each.gold for each in judged if each.gold and asked[each.about.instance]]:
-            given, several = label["label"], asked[label["instance"]] > 1
+            given, several = label["label"], asked[label["id"]] > 1
             column = results.labelled_by[-1] if several else "annotator"
             named = given.items() if isinstance(given, Mapping) else ()
             rows += [{**label, column: str(name), "label": each} for name, each in named] or [label]
