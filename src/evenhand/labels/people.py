@@ -339,16 +339,14 @@ def as_judge(results: Results, labels: Labels) -> Results:
 
     def voted(cell: Cell) -> Cell:
         label = majority.get(results.question_name(cell))
-        if not isinstance(label, str):
-            # custom modes handle abstentions, but may not handle questions without votes
-            asked = cell.votes[:1] if results.kind == "mode_results" else ()
-            silent = (Vote(judge_id="people", order=each.order, unscored_reason="abstained") for each in asked)
-            return cell._replace(votes=tuple(silent))
-        criterion = results.criterion_of(cell)
-        place = criterion.labels.index(label)
-        option, order = criterion.options[place], tuple(range(len(criterion.options)))
-        vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
-        return cell._replace(votes=(vote,))
+        if isinstance(label, str):
+            criterion = results.criterion_of(cell)
+            vote = LabelReader(criterion).vote("people", criterion.labels.index(label))
+            return cell._replace(votes=(vote.model_copy(update={"selected_label": None}),))  # it may name a system
+        # custom modes handle abstentions, but may not handle questions without votes
+        asked = cell.votes[:1] if results.kind == "mode_results" else ()
+        silent = (Vote(judge_id="people", order=each.order, unscored_reason="abstained") for each in asked)
+        return cell._replace(votes=tuple(silent))
 
     return results.of_cells(results.analyse, results.by_people(), map(voted, results.cells()))
 
