@@ -156,7 +156,9 @@ class Analysis:
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """Return the level of intervals over rows of these clusters, and their method."""
-        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
+        given = self.parameters
+        draws = given.get("resamples", 1000), given.get("seed", 0)
+        return clustered_level(given["level"], clusters, given["interval"], *draws)
 
     @cached_property
     def by_system(self) -> Mapping[str, Sequence[Any]]:
