@@ -554,7 +554,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
         scores["items"] = [
             {
                 "name": item.label,
-                **{name: getattr(item, name) for name in ("question", "category", "weight")},
+                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
                 **scores_of(item, with_intervals=shown),
             }
             for item in measures.items
