@@ -564,13 +564,7 @@ def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapp
         held = field_of(row, columns, place, "response_fields")
     else:
         held = {name: field_of(row, name, place, "response_fields") for name in columns}
-    texts = read_responses(held, place)
-    if len(texts) < 2:
-        raise InvalidInputError(
-            f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
-            "(None where one is missing)"
-        )
-    return texts
+    return read_responses(held, place)
 
 
 def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstimate:
