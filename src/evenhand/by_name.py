@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evenhand import read_votes, row_runs
-from evenhand.data.rows import KINDS, named_rows, rows_known
+from evenhand.data.rows import KINDS, named_rows
 from evenhand.errors import InvalidInputError
 from evenhand.modes.any_mode import ANALYSES
 from evenhand.options import (
@@ -93,7 +93,7 @@ def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -
     """Run a call on all rows together, or with ``stream_to`` part by part; the result keeps the record of the run."""
     if getattr(job.options, "stream_to", None) is not None:
         split = job.options.split
-        return judge_stream(job, named_rows(data, split), count=rows_known(data, split), record=record)
+        return judge_stream(job, named_rows(data, split), record=record)
     result = job.function(data, job.options)
     kept = record is not None and job.name != "grade_scores" and isinstance(result, Results)  # which has no verb
     return replace(result, run_file=record) if kept else result

@@ -757,7 +757,10 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     if options.criteria is None:
-        criterion = categories_of(vote.cell for read in reads for vote in read.votes)
+        columns: dict[str, list[object]] = {}
+        for vote in (vote for read in reads for vote in read.votes):
+            columns.setdefault(vote.judge, []).append(vote.cell)
+        criterion = categories_of(columns.values())
     else:
         criterion = load_criterion(options.criteria)
     reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
-from evenhand.data.rows import named_rows, read_log, read_rows, rows_known
+from evenhand.data.rows import named_rows, read_log, read_rows
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, written_whole
@@ -92,8 +92,7 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
     if is_streamed:
-        named = named_rows(data, split)
-        return judge_stream(call, named, count=rows_known(data, split), limit=job.limit, record=record)
+        return judge_stream(call, named_rows(data, split), limit=job.limit, record=record)
     return run_job(call, rows, record)
 
 

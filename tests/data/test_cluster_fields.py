@@ -29,7 +29,8 @@ def test_a_row_that_belongs_to_nothing_is_named(nothing):
     ("column", "cell"),
     [
         ("doc_id", lambda number: number // 5),
-        ("passageText", lambda number: PASSAGE.format(number // 6)),
+        ("passageText", lambda number: f"p{number // 6}"),
+        ("context", lambda number: PASSAGE.format(number // 6)),  # long texts, whatever the column is called
     ],
 )
 def test_a_column_that_plainly_repeats_is_warned_of_with_both_ways_out(column, cell):

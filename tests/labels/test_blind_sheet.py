@@ -22,7 +22,7 @@ from evenhand.cli import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, SheetLabels, drawn_rows, page
-from evenhand.labels.people import paired, read_gold
+from evenhand.labels.people import LabelsOfOtherRowsWarning, paired, read_gold
 from tests.support import browser
 
 TAGS = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
@@ -266,6 +266,14 @@ def test_several_people_and_how_far_they_agree(judged, tmp_path):
     found.save(tmp_path / "gold.jsonl")
     again = read_gold(judged, tmp_path / "gold.jsonl")
     assert (again.entries, again.design) == (found.entries, "random")
+
+
+def test_labels_of_other_rows_are_warned_of(judged, sheet, tmp_path):
+    labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=sheet)
+    assert read_gold(judged.filter(system=SYSTEMS[0]), labels) is labels
+    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_fields=SYSTEMS, **HOW)
+    with pytest.warns(LabelsOfOtherRowsWarning, match="118 of 120 questions on the sheet"):
+        read_gold(turned, labels)
 
 
 def test_the_shell_makes_a_sheet_and_reads_the_labels(judged, tmp_path, capsys, monkeypatch):

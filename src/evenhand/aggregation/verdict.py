@@ -124,7 +124,7 @@ class Levels:
         """Whether the options take sides for one of two responses."""
         return self.scale == "pairwise"
 
-    @property
+    @cached_property
     def by_value(self) -> bool:
         """Whether draws result in their median, and not in the option or side drawn most often.
 
@@ -633,11 +633,11 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     size = held.total() + remaining
     states: dict[tuple[int, _Front], float] = {(0, (-1, None, None)): 1.0}
     for group in sorted(held):
-        further, reached = _further(masses[group], remaining), defaultdict[tuple[int, _Front], float](float)
+        further, reached = _further(masses[group], remaining).tolist(), defaultdict[tuple[int, _Front], float](float)
         for (used, front), weight in states.items():
             for draws in range(remaining - used + 1):
                 now = _advanced(front, group, held[group] + draws, levels, size)
-                reached[used + draws, now] += weight * float(further[draws])
+                reached[used + draws, now] += weight * further[draws]
         states = reached
     ends = {front: weight for (used, front), weight in states.items() if used == remaining}
     stays = sum(

@@ -78,14 +78,14 @@ FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 _NAME_LENGTH = 40
 _RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
 _SHARED: Final = ("prediction_field", "context_fields")
-_OWN_FIELDS: Final = frozenset({"scale", "weight", "na_options", "section", "tags"})
-_UNITXT_FIELDS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
-ARTIFACT_FIELDS: Final[Mapping[str, frozenset[str]]] = {
-    "criteria": _UNITXT_FIELDS,
-    "criteria_with_options": _UNITXT_FIELDS | {"options", "option_map"},
-    "evenhand_criterion": _UNITXT_FIELDS | {"options", "option_map"} | _OWN_FIELDS,
-}
-"""The types of unitxt's artifacts that are criteria, and their fields."""
+ARTIFACTS: Final = ("criteria", "criteria_with_options", "evenhand_criterion")
+"""The types of unitxt's artifacts that are criteria."""
+
+ARTIFACT_FIELDS: Final = frozenset(
+    {"name", "description", *_SHARED, "data_classification_policy", "options", "option_map", "na_options"}
+    | {"scale", "weight", "section", "tags"}
+)
+"""The fields of these artifacts."""
 
 RUBRIC_FIELDS = frozenset({*Rubric.model_fields, *_SHARED})
 CHECKLIST_FIELDS = frozenset(Checklist.model_fields)
@@ -234,24 +234,20 @@ def _criterion_fields(data: object, where: str) -> dict[str, Any]:
 def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
     """Return the criterion with these fields, all of which have a default except the description."""
     text, scale = fields.get("description"), fields.get("scale")
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not (text.strip() or fields.get("name")):
         raise _no_text(where, "requirement", text)
     options = yes_no_criterion("", "").options
     if "options" in fields:
-        options = _options_of(fields["options"], where)
+        parts = _parts(fields["options"], "options", where)
+        options = tuple(_validate(Option, _fields_of(part, at, Option.model_fields), at) for at, part in parts)
     elif scale in ("ordinal", "nominal"):
         raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
     made = {"name": derive_name(text, taken), "scale": infer_scale(options), **fields}
     return _validate(Criterion, {**made, "description": text.strip(), "options": options}, where)
 
 
-def _options_of(data: object, where: str) -> tuple[Option, ...]:
-    parts = _parts(data, "options", where)
-    return tuple(_validate(Option, _fields_of(part, place, Option.model_fields), place) for place, part in parts)
-
-
-def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
-    """Return the frozen criterion that data describe; of one as unitxt writes it, its checked fields and ``__type__``.
+def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
+    """Return the criterion that data describe; of one without options, which is that of a comparison, its fields.
 
     Args:
         data: As it may stand in a rubric, as a frozen criterion is written, or as unitxt writes it.
@@ -266,63 +262,45 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
             f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
         )
     given = plain(data, what)
-    options, kind = given.get("options"), given.get("__type__")
-    if "__type__" not in given:
-        parts = options if isinstance(options, list) else [{"name": ""}]
-        as_unitxt = any(isinstance(each, dict) and "name" in each and "label" not in each for each in parts)
-        if {"requirement", "scale_type"} & given.keys() or not (
-            as_unitxt or {"option_map", "na_options"} & given.keys()
-        ):
-            return _criterion_of(_criterion_fields(given, what), what)
-        with_options = "criteria_with_options" if {"options", "option_map"} & given.keys() else "criteria"
-        kind = "evenhand_criterion" if _OWN_FIELDS & given.keys() else with_options
-    if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
-        accepted = sorted(ARTIFACT_FIELDS)
-        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {accepted!r}")
-    own = {name: value for name, value in given.items() if not name.startswith("__") and value is not None}
-    checked = _fields_of(own, what, ARTIFACT_FIELDS[kind])
-    for name in ("name", "description"):
-        if not isinstance(checked.get(name), str):
-            raise _no_text(what, name, checked.get(name))
-    fields = {"__type__": kind, **own}
-    if kind != "criteria":
-        options = _unitxt_options(own, what)
-        fields["options"] = [{"__type__": "criteria_option", "description": "", **option} for option in options]
-    return fields
+    if {"requirement", "scale_type"} & given.keys() or _has_labels(given):
+        return _criterion_of(_criterion_fields(given, what), what)
+    fields = _fields_of_unitxt(given, what)
+    return _criterion_of(fields, what) if "options" in fields else fields
 
 
-def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
-    """Return the criterion with options of unitxt's fields; an option that the map leaves out has no value.
+def _has_labels(data: Mapping[str, Any]) -> bool:
+    """Return whether a criterion has options with labels, as in a rubric; unitxt's options have names."""
+    options, own = data.get("options"), not {"__type__", "option_map", "na_options"} & data.keys()
+    named = ("name" in each and "label" not in each for each in options or () if isinstance(each, dict))
+    return own and isinstance(options, list) and not any(named)
 
-    Args:
-        fields: With their ``__type__``, as :func:`read_criterion_or_fields` gives them.
 
-    Raises:
-        InvalidCriterionError: If they contradict each other.
-    """
-    where, kind = f"the criterion {fields['name']!r}", fields["__type__"]
-    given = {name: value for name, value in fields.items() if value is not None}
-    parts = _unitxt_options(given, where)
+def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return the fields of a criterion as unitxt writes it; an option that its map leaves out has no value."""
+    kind = data.get("__type__")
+    if "__type__" in data and kind not in ARTIFACTS:
+        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {list(ARTIFACTS)!r}")
+    own = {name: value for name, value in data.items() if not name.startswith("__")}
+    given = _fields_of(own, what, ARTIFACT_FIELDS)
+    fields = {name: value for name, value in given.items() if name in Criterion.model_fields}
+    if not {"options", "option_map"} & given.keys():
+        return fields
+    where = f"the criterion {given.get('name')!r}"
+    parts = _parts(given.get("options"), "options", where)
+    options = [_fields_of(part, place, ("__type__", "name", "description")) for place, part in parts]
     values, absent = given.get("option_map", {}), given.get("na_options", [])
-    folded = [fold_label(part["name"]) for part in parts]
+    folded = [fold_label(str(option.get("name"))) for option in options]
     for field, held, form in (("option_map", values, dict), ("na_options", absent, list)):
         if not isinstance(held, form) or not {fold_label(str(each)) for each in held} <= {*folded}:
             raise InvalidCriterionError(f"{where} has the {field} {briefly(held)}; its options are {folded!r}")
     values = {fold_label(str(name)): value for name, value in values.items()}
     absent = {fold_label(str(name)) for name in absent}
-    options = []
-    for part, name in zip(parts, folded, strict=True):
-        own = {"label": part["name"], "description": part.get("description", "")}
-        place = f"the option {part['name']!r} of {where}"
-        options.append(_validate(Option, {**own, "value": values.get(name), "na": name in absent}, place))
-    scale = "ordinal" if kind == "evenhand_criterion" else infer_scale(options)
-    described = {name: value for name, value in given.items() if name in Criterion.model_fields}
-    return _validate(Criterion, {"scale": scale, **described, "options": options}, where)
-
-
-def _unitxt_options(criterion: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    parts = _parts(criterion.get("options"), "options", where)
-    return [_fields_of(part, place, ("__type__", "name", "description")) for place, part in parts]
+    fields["options"] = [
+        {"label": option.get("name"), "description": option.get("description"), "value": values.get(name)}
+        | {"na": name in absent}
+        for option, name in zip(options, folded, strict=True)
+    ]
+    return {"scale": "ordinal", **fields} if kind == "evenhand_criterion" else fields
 
 
 def derive_name(requirement: str, taken: Collection[str] = ()) -> str:

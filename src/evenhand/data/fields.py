@@ -30,7 +30,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from numbers import Integral
+from statistics import median_high
 from typing import Any, Final, Literal, cast
 
 from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, fold_label
@@ -336,7 +338,10 @@ FEWEST_ROWS = 10
 """The least number of rows in which a column can be seen to group them."""
 
 FEWEST_VALUES = 5
-"""A column with fewer values is a category."""
+"""A column with fewer values is a category, unless its cells are long texts."""
+
+LONG_TEXT = 80
+"""The characters of the shortest text that is not a category."""
 
 _GROUPING = re.compile(
     r"(.*[^a-z])?(url|doc|document|conversation|dialog|dialogue|session|thread|user|participant|patient|author|article|"
@@ -389,8 +394,9 @@ def clustered_level(level: float, clusters: Sequence[str | None], method: str = 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
     """Return the column that most plainly groups the rows; None if none does.
 
-    A column groups the rows if it is named like a document or a person (``doc_id``, ``conversation``, ``user``), holds
-    texts or whole numbers with at least five different values, a value stands in two rows or more on average, and half
+    A column groups the rows if its cells are long texts (80 characters or more at the median) with at least three
+    different values, or texts or whole numbers with at least five different values under a name like that of a document
+    or a person (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half
     of the rows share theirs with another row. Of several columns the one with the most values is returned.
 
     Args:
@@ -403,13 +409,16 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
     """
     found = {}
     for column in rows[0] if len(rows) >= FEWEST_ROWS else ():
+        cells = [row.get(column) for row in rows]
+        if column in apart or not all(isinstance(cell, str | Integral) for cell in cells):
+            continue
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column)).lower()
-        cells = [row.get(column) for row in rows] if column not in apart and _GROUPING.fullmatch(words) else []
-        if cells and all(isinstance(cell, str | Integral) for cell in cells):
-            counts = Counter(cells)
-            shared = sum(count for count in counts.values() if count > 1)
-            if FEWEST_VALUES <= len(counts) <= len(cells) / 2 <= shared:
-                found[column] = len(counts)
+        is_long = median_high(len(cell) if isinstance(cell, str) else 0 for cell in cells) >= LONG_TEXT
+        counts = Counter(cells)
+        shared = sum(count for count in counts.values() if count > 1)
+        fewest = 3 if is_long else FEWEST_VALUES
+        if (is_long or _GROUPING.fullmatch(words)) and fewest <= len(counts) <= len(cells) / 2 <= shared:
+            found[column] = len(counts)
     return max(found, key=lambda column: found[column], default=None)
 
 
@@ -673,7 +682,7 @@ class LabelReader:
     def _option_of(
         self, cell: object, reading: Reading, who: Callable[[int], str], place: int
     ) -> int | OutOfScale | None:
-        if cell is NOT_ASKED or is_abstention(cell):
+        if is_abstention(cell):
             return None
         number, folded, found = _rounded(cell), fold_label(as_text(cell)), None
         if isinstance(cell, str) and (math.isnan(number) or reading == "label"):
@@ -780,7 +789,8 @@ def columns_of(
     """Return the columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
-    as the mapping names them.
+    as the mapping names them. A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it
+    holds: unitxt's default post-processor makes such texts of predictions.
 
     Args:
         rows: Of the data set.
@@ -789,53 +799,61 @@ def columns_of(
         within: Whether a cell may hold the votes of several.
 
     Raises:
-        InvalidInputError: No such column, or one named twice.
+        InvalidInputError: No such column, one named twice, or a cell with one vote where others hold several.
     """
     columns = {name: [*map(plain_cell, cells_of(rows, name, what))] for name in check_names(names, what)}
-    for name, cells in columns.items() if within and len(columns) == 1 else ():
-        if any(_holds_several(cell) for cell in cells):
-            return columns_within(name, cells)
-    return columns
-
-
-def columns_within(name: str, cells: Sequence[object]) -> VoteColumns:
-    """Return a column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
-
-    A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
-    post-processor makes such texts of predictions.
-
-    Raises:
-        InvalidInputError: If a cell is something else, and not empty either.
-    """
-    rows: list[dict[str, object]] = []
-    for row, cell in enumerate(cells):
-        given = {} if cell is NOT_ASKED or is_abstention(cell) else parse_cell(cell, f"instance {row}")
-        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-            given = {f"{name}_{place}": vote for place, vote in enumerate(given)}
-        if not isinstance(given, Mapping):
+    if not within or len(columns) > 1:
+        return columns
+    ((column, cells),) = columns.items()
+    given = [parse_cell(cell, f"instance {row}") for row, cell in enumerate(cells)]
+    if not any(isinstance(each, list | tuple | Mapping) for each in given):
+        return columns
+    votes: list[dict[str, object]] = []
+    for row, each in enumerate(given):
+        named = {} if each is NOT_ASKED or is_abstention(each) else each
+        if isinstance(named, list | tuple):
+            named = {f"{column}_{place}": vote for place, vote in enumerate(named)}
+        if not isinstance(named, Mapping):
             raise InvalidInputError(
-                f"instance {row}: the recorded votes are {given!r}; give a list with one vote per judge, or a mapping "
+                f"instance {row}: the recorded votes are {each!r}; give a list with one vote per judge, or a mapping "
                 "judge -> vote"
             )
-        rows.append({str(judge): vote for judge, vote in given.items()})
-    judges = dict.fromkeys(judge for votes in rows for judge in votes)
-    return {judge: [votes.get(judge, NOT_ASKED) for votes in rows] for judge in judges}
+        votes.append({str(judge): vote for judge, vote in named.items()})
+    judges = dict.fromkeys(judge for own in votes for judge in own)
+    return {judge: [own.get(judge, NOT_ASKED) for own in votes] for judge in judges}
 
 
-def categories_of(cells: Iterable[object]) -> Criterion:
+def categories_of(columns: Iterable[Iterable[object]]) -> Criterion:
     """Return the nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     A number is written as a whole one where it is: a column of whole numbers with a gap holds floats.
 
+    Args:
+        columns: The cells of each judge or person.
+
     Raises:
-        InvalidInputError: If fewer than two labels occur.
+        InvalidInputError: If fewer than two labels occur, or two columns have no label in common and write theirs in
+            other ways: numbers, words, truth values.
     """
-    labels: dict[str, str] = {}
-    for cell in cells:
-        if not is_abstention(cell) and not is_text_for_nothing(cell):
-            number = number_of(cell)
-            label = str(cell).strip() if number is None or not number.is_integer() else str(int(number))
-            labels.setdefault(fold_label(label), label)
+    occurring: list[dict[str, str]] = []
+    ways: list[set[str]] = []
+    for cells in columns:
+        labels: dict[str, str] = {}
+        for cell in cells:
+            if not is_abstention(cell) and not is_text_for_nothing(cell):
+                number = number_of(cell)
+                label = str(cell).strip() if number is None or not number.is_integer() else str(int(number))
+                labels.setdefault(fold_label(label), label)
+        occurring.append(labels)
+        ways.append({"truth" if each in _TRUTH else "word" if number_of(each) is None else "number" for each in labels})
+    for one, other in combinations(range(len(occurring)), 2):
+        mine, theirs = occurring[one], occurring[other]
+        if mine and theirs and mine.keys().isdisjoint(theirs) and ways[one].isdisjoint(ways[other]):
+            raise InvalidInputError(
+                f"two columns hold {list(mine.values())!r} and {list(theirs.values())!r}, with no label in common: "
+                "give criteria with these labels and their values, which say which of them mean the same"
+            )
+    labels = {folded: label for own in reversed(occurring) for folded, label in own.items()}
     if len(labels) < 2:
         raise InvalidInputError(
             f"without criteria the options are the labels that occur, and only {list(labels.values())!r} did; give "
@@ -843,9 +861,3 @@ def categories_of(cells: Iterable[object]) -> Criterion:
         )
     options = tuple(Option(label=labels[folded]) for folded in sorted(labels))
     return Criterion(name="votes", description="", options=options, scale="nominal")
-
-
-def _holds_several(cell: object) -> bool:
-    if isinstance(cell, str):
-        return cell.strip()[:1] in {"[", "{"}
-    return isinstance(cell, Mapping) or (isinstance(cell, Sequence) and not isinstance(cell, bytes))

@@ -95,15 +95,12 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
 
 
 def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
-    """Return the header and the samples; of a log that was not finished, what was written."""
+    """Return the header and the samples; a log that was not finished has no header."""
     try:
         with open_file(path) as file, ZipFile(file) as archive:
             check_growth(os.fstat(file.fileno()).st_size, sum(info.file_size for info in archive.infolist()))
             names = list(dict.fromkeys(archive.namelist()))
-            header: dict[str, Any] = {}
-            for name in ("_journal/start.json", "header.json"):
-                if name in names:
-                    header |= _member(archive, name)
+            header = _member(archive, "header.json") if "header.json" in names else {}
             samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
             return header, [_member(archive, name) for name in samples]
     except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, ValueError) as error:
@@ -394,13 +391,13 @@ class Format(NamedTuple):
         holds: The noun for its data in messages, such as "a rubric of autorubric".
         fits: Whether data have its shape.
         read: Makes a document of the data.
-        unread: Field that is not read -> what takes its place.
+        unread: The fields that are not read.
     """
 
     holds: str
     fits: Callable[[Any], bool]
     read: Callable[[Any], dict[str, Any]]
-    unread: Mapping[str, str] = {}
+    unread: tuple[str, ...] = ()
 
 
 def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
@@ -512,15 +509,14 @@ def _is_evalassist(data: object) -> bool:
 
 
 def _read_evalassist(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    """Return the criterion as unitxt writes it."""
     judged = data.get("to_evaluate_field", data.get("prediction_field"))
     fields = {"name": data["name"], "description": data["description"]}
     fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
-    if not data.get("options"):
-        return {"__type__": "criteria", **fields}
-    options = [{"name": option["name"], "description": option.get("description") or ""} for option in data["options"]]
-    scores = {option["name"]: option["score"] for option in data["options"] if option.get("score") is not None}
-    return {"__type__": "criteria_with_options", **fields, "options": options, **_non_empty(option_map=scores)}
+    options = [
+        {"label": each["name"], "description": each.get("description"), "value": each.get("score")}
+        for each in data.get("options") or ()
+    ]
+    return {**fields, **_non_empty(options=options)}
 
 
 def _is_healthbench(data: object) -> bool:
@@ -595,21 +591,9 @@ def _is_wildbench(data: object) -> bool:
 
 
 FORMATS: Mapping[str, Format] = {
-    "autorubric": Format(
-        "a rubric of autorubric",
-        _is_autorubric,
-        _read_autorubric,
-        {"guidelines": "guidelines=… of the run", "aggregation": "aggregation=… of the run, for all criteria"},
-    ),
-    "autochecklist": Format(
-        "a checklist of autochecklist",
-        _is_autochecklist,
-        _read_autochecklist,
-        {"input": "a column of the data that context_fields names"},
-    ),
-    "evalassist": Format(
-        "a criterion of EvalAssist", _is_evalassist, _read_evalassist, {"examples": "examples=… of the run"}
-    ),
+    "autorubric": Format("a rubric of autorubric", _is_autorubric, _read_autorubric, ("guidelines", "aggregation")),
+    "autochecklist": Format("a checklist of autochecklist", _is_autochecklist, _read_autochecklist, ("input",)),
+    "evalassist": Format("a criterion of EvalAssist", _is_evalassist, _read_evalassist, ("examples",)),
     "healthbench": Format("a row or a rubric of HealthBench", _is_healthbench, _read_healthbench),
     "paperbench": Format("a tree of PaperBench", _is_paperbench, _read_paperbench),
     "prometheus": Format(
@@ -641,8 +625,8 @@ def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be
         return data
     with _checked_shape(what, found.holds, InvalidCriterionError):
         document = found.read(data)
-    if left_out := [f"{name} (give {found.unread[name]})" for name in found.unread if _has_field(data, name)]:
-        warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(left_out)}", LeftOutWarning, 3)
+    if left_out := [name for name in found.unread if _has_field(data, name)]:
+        warnings.warn(f"{what} is {found.holds}; its {left_out!r} are not read (options of the run)", LeftOutWarning, 3)
     return document
 
 

@@ -194,9 +194,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
     for name in found:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {
-        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
-    }
+    return _texts_of(found, instance)
 
 
 def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
@@ -206,9 +204,12 @@ def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[st
         InvalidInputError: If the row has no such column.
     """
     held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
+    return _texts_of(held, instance)
+
+
+def _texts_of(found: Mapping[str, object], instance: int) -> dict[str, str | None]:
     return {
-        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
-        for system, value in held.items()
+        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
     }
 
 

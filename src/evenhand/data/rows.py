@@ -23,7 +23,7 @@ import json
 import os
 import zlib
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -96,21 +96,6 @@ def _extension_names(field: pyarrow.Field) -> Iterator[str]:
         inner = [kind.field(place) for place in range(kind.num_fields)]
     for each in inner:
         yield from _extension_names(each)
-
-
-@contextmanager
-def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """Open a Parquet file whose types are checked.
-
-    Raises:
-        InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
-        OSError: If it cannot be read.
-    """
-    with open_file(path) as opened:
-        try:
-            yield parquet_file(opened, path)
-        except pyarrow.ArrowException as error:
-            raise _not_parquet(path, error) from error
 
 
 def _not_parquet(path: Path, error: object) -> InvalidInputError:
@@ -288,16 +273,12 @@ def _kind_of(path: Path) -> str | None:
     return kind if kind in _TEXT_ENDINGS or (kind in {".parquet", ".eval"} and not is_packed) else None
 
 
-def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
+def rows_of_file(path: Path) -> Iterator[Row]:
     """Yield the rows of a JSON lines, JSON, CSV or Parquet file.
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too. What the shell has opened has no name that ends in a format: JSON
     lines, JSON and CSV are distinguished there. A list of JSON, and a log, are read whole.
-
-    Args:
-        path: The file.
-        held: Whether all rows will be held, so that a Parquet file that would fill the memory is not read to its end.
 
     Raises:
         InvalidInputError: If the kind of file is not read, a line is not what the file promises, or a column or key is
@@ -311,7 +292,7 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
                 "text files with '.gz' behind it too, or the folder of a data set saved with save_to_disk"
             )
         if kind == ".parquet":
-            yield from _parquet_rows(path, held=held)
+            yield from _parquet_rows(path)
         elif kind == ".eval":
             yield from inspect_rows(path)
         else:
@@ -355,7 +336,7 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
     head = next((line for line in lines if line.strip()), "")
     begun = head.lstrip()[:1]
     if kind == ".csv" or (kind == _SHELL and begun not in {"[", "{", ""}):
-        return _csv_rows(chain([head], lines), path)
+        return _csv_rows(head, lines, path)
     try:
         is_lines = begun == "{" and not is_inspect_log(json.loads(head))
     except (ValueError, RecursionError):
@@ -374,13 +355,13 @@ def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield parse_json(line, f"line {number} of {str(path)!r}")
 
 
-def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Yield the rows of a CSV file.
+def _csv_rows(head: str, lines: Iterable[str], path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV file, as spreadsheets save it: with commas, semicolons or tabs.
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
     before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(chain([head], lines), delimiter=max(",;\t", key=head.count), strict=True)
     try:
         header = next(reader, [])
         check_columns(header, f"the header of {str(path)!r}")
@@ -405,9 +386,10 @@ def check_columns(names: Iterable[str], where: str) -> None:
     unique_keys([(name, None) for name in names], where)
 
 
-def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
+def _parquet_rows(path: Path) -> Iterator[Row]:
     size, grown = path.stat().st_size, 0
-    with open_parquet(path) as file:
+    with open_file(path) as opened:
+        file = parquet_file(opened, path)
         schema = file.schema_arrow
         if PARQUET_HEADER in (schema.metadata or {}):
             raise InvalidInputError(
@@ -415,12 +397,14 @@ def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
                 "was made from"
             )
         check_columns(schema.names, f"the header of {str(path)!r}")
-        if held:
-            check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
-        for batch in file.iter_batches(_BATCH_ROWS):
-            grown = batch.nbytes + (grown if held else 0)
-            check_growth(size, grown)
-            yield from batch.to_pylist()
+        check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
+        try:
+            for batch in file.iter_batches(_BATCH_ROWS):
+                grown += batch.nbytes
+                check_growth(size, grown)
+                yield from batch.to_pylist()
+        except pyarrow.ArrowException as error:
+            raise _not_parquet(path, error) from error
 
 
 ACCEPTED = (
@@ -437,7 +421,7 @@ def read_rows(data: object, split: str | None = None) -> list[Row]:
     """
     if isinstance(data, IdentifiedRows):
         return data
-    return [row for _, row in named_rows(data, split, held=True)]
+    return [row for _, row in named_rows(data, split)]
 
 
 class IdentifiedRows(list[Row]):
@@ -458,7 +442,7 @@ class IdentifiedRows(list[Row]):
         self.contents += digest
 
 
-def named_rows(data: object, split: str | None = None, *, held: bool = False) -> Iterator[tuple[str, Row]]:
+def named_rows(data: object, split: str | None = None) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a data set, each with its name in messages; only some rows are held at a time.
 
     Args:
@@ -468,14 +452,13 @@ def named_rows(data: object, split: str | None = None, *, held: bool = False) ->
             :func:`read_rows` reads, of a folder of such files, or a pattern: files follow one another.
             Columns of the type ``ClassLabel`` are read as the names of their classes.
         split: The split of a ``DatasetDict``.
-        held: All rows will be held, so that a file that would fill the memory is not read to its end.
 
     Raises:
         InvalidInputError: No rows, no such split, a split that must be named, rows that are not mappings, or a file
             that cannot be read; what comes later in a file is found when it is read.
     """
     name = row = None
-    for name, source in _sources(data, split, held=held):
+    for name, source in _sources(data, split):
         for number, row in enumerate(source):
             if not isinstance(row, Mapping):
                 raise InvalidInputError(f"row {number} of {name} is a {type(row).__name__}; a row is a mapping")
@@ -484,21 +467,7 @@ def named_rows(data: object, split: str | None = None, *, held: bool = False) ->
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
 
 
-def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """Return the number of rows of a data set; None if they must be read to be counted, as those of files.
-
-    >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(())), rows_known("rows.jsonl")
-    (2, None, None)
-    """
-    if isinstance(data, Mapping):  # splits
-        data = data.get(split, next(iter(data.values()), None))
-    counted = getattr(data, "num_rows", data)
-    if isinstance(counted, Sized) and not isinstance(counted, str):
-        return len(counted)
-    return counted if isinstance(counted, int) else None
-
-
-def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
+def _sources(data: object, split: str | None) -> Iterator[tuple[str, Iterable[Any]]]:
     """Yield the files, or the one data set, with the names that messages give them."""
     if not isinstance(data, str | Path):
         yield "the data set", _rows_of_object(data, split)
@@ -506,7 +475,7 @@ def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[s
     for path in files_named(data):
         if not path.is_dir() and split is not None:
             raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
-        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else rows_of_file(path, held=held)
+        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else rows_of_file(path)
         yield f"the data set {str(path)!r}", rows
 
 

@@ -14,8 +14,6 @@ them.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections import Counter
@@ -29,9 +27,8 @@ import numpy as np
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
-from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
@@ -75,6 +72,7 @@ class AskedOfPeople(FrozenModel):
         probability: The probability with which it was drawn.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
+        shown: A digest of the texts of the row when it was judged; None if these are not known.
     """
 
     id: str
@@ -83,6 +81,7 @@ class AskedOfPeople(FrozenModel):
     probability: float
     answers: dict[str, str]
     row: str | None = None
+    shown: str | None = None
 
 
 class Card(NamedTuple):
@@ -397,6 +396,7 @@ def _cards(
                     probability=drawn[name],
                     answers=answers,
                     row=results.ids[name[0]] if results.ids else None,
+                    shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),
                 )
             )
             context |= texts.context(cell.about, partial(results.criterion_of, cell))
@@ -570,7 +570,8 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
             f"there is no label in {', '.join(repr(str(path)) for path in named)}: give files in which people answered"
         )
     unsure = {question for own in chosen.values() for question, place in own.items() if place is None}
-    return SheetLabels(entries, known.corrected_as, len(unsure), draw=known, chosen=chosen)
+    shown = {each.name: each.shown for each in known.questions}
+    return SheetLabels(entries, known.corrected_as, len(unsure), shown, draw=known, chosen=chosen)
 
 
 def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | None]]:
@@ -581,7 +582,7 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
     """
     where, stem = repr(str(path)), expanded(path).name.split(".")[0]
     asked = {each.id: each for each in draw.questions}
-    for row in _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_rows(path):
+    for row in read_rows(path):
         given = row.get("answers") if row.get("evenhand") == "labels" else None
         if given is None and "question" in row:
             given = {str(row["question"]): row.get("label")}
@@ -610,10 +611,3 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
             place = None if unsure else LabelReader(criterion).index_of(label, cell)
             if unsure or place is not None:
                 yield str(row.get("annotator") or "") or stem, question, place
-
-
-def _csv_rows(path: Path) -> Iterable[Row]:
-    """Read a table as spreadsheets save it: with commas, semicolons or tabs."""
-    text = read_text(path, repr(str(path)), None)
-    header = text.split("\n", 1)[0]
-    return csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))

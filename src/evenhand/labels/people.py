@@ -7,8 +7,9 @@ the lines that compute the judge's. Where people gave a number for a whole respo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,8 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import LabelReader, is_abstention, name_of
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
+from evenhand.numbers import format_count
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
@@ -27,6 +29,10 @@ from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray
 from evenhand.votes import Vote
 
 _NO_LABELS = "gold holds no label of any row that was judged"
+
+
+class LabelsOfOtherRowsWarning(EvenhandWarning):
+    """Labels of a blind sheet are paired with results of other texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +60,13 @@ class Labels:
         entries: One per person and question.
         design: How the labelled rows were chosen; None if unknown.
         cannot_tell: Questions that a person was asked, and could not answer.
+        shown: Question -> digest of the texts on the sheet of these labels; None where they are not known.
     """
 
     entries: tuple[Label, ...]
     design: str | None = None
     cannot_tell: int = 0
+    shown: Mapping[QuestionName, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -177,11 +185,20 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
             no label at all, or a column that would not be read.
     """
     if isinstance(gold, Labels):
-        found, asked = gold, _subjects(results)
+        found, asked, now = gold, _subjects(results), results.fingerprint.shown_of
         if found.entries and asked.keys().isdisjoint(each.name for each in found.entries):
             raise InvalidInputError(
                 f"the labels are about {list(found.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} "
                 "…: give the labels of what was judged"
+            )
+        shown = [(name[0], then, now(name[0], [*map(str, name[1:])])) for name, then in gold.shown.items()]
+        if other := [row for row, *digits in shown if None not in digits and digits[0] != digits[1]]:
+            warnings.warn(
+                f"{len(other)} of {format_count(len(shown), 'question')} on the sheet show other texts than the rows "
+                f"that these results judged, the first of them row {other[0]}: give the results of the "
+                "sheet, or judge the same rows in the same order",
+                LabelsOfOtherRowsWarning,
+                stacklevel=3,
             )
     elif gold is None:
         held = [(results.question_name(cell), cell) for cell in results.cells() if cell.about.get("gold") is not None]
@@ -322,16 +339,14 @@ def as_judge(results: Results, labels: Labels) -> Results:
 
     def voted(cell: Cell) -> Cell:
         label = majority.get(results.question_name(cell))
-        if not isinstance(label, str):
-            # custom modes handle abstentions, but may not handle questions without votes
-            asked = cell.votes[:1] if results.kind == "mode_results" else ()
-            silent = (Vote(judge_id="people", order=each.order, unscored_reason="abstained") for each in asked)
-            return cell._replace(votes=tuple(silent))
-        criterion = results.criterion_of(cell)
-        place = criterion.labels.index(label)
-        option, order = criterion.options[place], tuple(range(len(criterion.options)))
-        vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
-        return cell._replace(votes=(vote,))
+        if isinstance(label, str):
+            criterion = results.criterion_of(cell)
+            vote = LabelReader(criterion).vote("people", criterion.labels.index(label))
+            return cell._replace(votes=(vote.model_copy(update={"selected_label": None}),))  # it may name a system
+        # custom modes handle abstentions, but may not handle questions without votes
+        asked = cell.votes[:1] if results.kind == "mode_results" else ()
+        silent = (Vote(judge_id="people", order=each.order, unscored_reason="abstained") for each in asked)
+        return cell._replace(votes=tuple(silent))
 
     return results.of_cells(results.analyse, results.by_people(), map(voted, results.cells()))
 

@@ -857,10 +857,8 @@ class GradeScore(ChoiceMetric):
         for prefix, votes in zip(("", WITH_UNRELATED), judged.result, strict=False):
             grade = grade_instance(votes, seed=self.seed)
             found = {
-                "grade_score": number_or_nan(grade.grade_score),
+                **{name: number_or_nan(getattr(grade, name)) for name in ("grade_score", "llm_score", "choice_score")},
                 "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
-                "llm_score": number_or_nan(grade.llm_score),
-                "choice_score": number_or_nan(grade.choice_score),
                 "answered": grade.answered / grade.asked if grade.asked else math.nan,
                 "num_asked": grade.asked,
                 "num_answered": grade.answered,
@@ -905,6 +903,7 @@ _OF_SCORES = frozenset(
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
 
 
+_OF_VERDICT = ("value", "aggregated_value", "agreement", "na", "unscored_reason")
 VOTES: Final = "votes"
 REFERENCE: Final = "reference"
 """The columns of the rows that are aggregated."""
@@ -1006,11 +1005,7 @@ class VoteAggregation(EvenhandMetric):
         verdict, right = judgement.verdict, judgement.gold
         results = {
             "selected_option": selected,
-            "value": verdict.value,
-            "aggregated_value": verdict.aggregated_value,
-            "agreement": verdict.agreement,
-            "na": verdict.na,
-            "unscored_reason": verdict.unscored_reason,
+            **{name: getattr(verdict, name) for name in _OF_VERDICT},
             "num_votes": len(verdict.votes),
             "num_abstentions": sum(vote.unscored_reason == "abstained" for vote in verdict.votes),
             "reference": right,

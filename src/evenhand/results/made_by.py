@@ -245,10 +245,12 @@ def _with_paths(run: Mapping[str, Any], folder: Path, change: Callable[[str, str
 
 def run_yaml(run: Mapping[str, Any], folder: Path) -> str:
     """Return a run as the text of a run file in a folder."""
-    text = yaml_text({name: value for name, value in relative(run, folder).items() if name != LEFT_OUT})
+    text, yaml = io.StringIO(), YAML(pure=True)
+    yaml.default_flow_style, yaml.width = False, 120
+    yaml.dump({name: value for name, value in relative(run, folder).items() if name != LEFT_OUT}, text)
     why = "left out, as no file can say it, or it may be secret; give it here"
     left_out = "".join(f"# {name}: {why}\n" for name in run.get(LEFT_OUT, ()))
-    return f"# Written by evenhand {__version__}; evenhand run FILE runs it again.\n{left_out}{text}"
+    return f"# Written by evenhand {__version__}; evenhand run FILE runs it again.\n{left_out}{text.getvalue()}"
 
 
 def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
@@ -259,14 +261,3 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
     """
     with written_whole(path) as temporary:
         temporary.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
-
-
-def yaml_text(data: Mapping[str, Any]) -> str:
-    """Format plain data as YAML; a list or mapping of values alone stands in one line, if it fits into one."""
-    text = io.StringIO()
-    for name, value in data.items():
-        yaml = YAML(pure=True)
-        yaml.default_flow_style = None if isinstance(value, Mapping | list) else False
-        yaml.width = 120
-        yaml.dump({name: value}, text)
-    return text.getvalue()

@@ -634,23 +634,20 @@ class Results(PrintedTables):
         for name in about:
             if name not in columns:
                 raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(columns))}")
-        stays: list[bool] = []
-        left: dict[str, set[Any]] = {name: set() for name in ("system", "first", "second", "instance")}
-        for each in map(self._with_id, self.abouts()):
-            stays.append(
-                all(each[name] in values for name, values in accepted.items()) and bool(not keep or keep(each))
-            )
-            for name in left if stays[-1] else ():
-                left[name].add(each.get(name))
+        stays = [
+            all(each[name] in values for name, values in accepted.items()) and bool(not keep or keep(each))
+            for each in map(self._with_id, self.abouts())
+        ]
         if not any(stays):
             raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
-        header = dict(self.header)
+        stored, header = self.stored.only(stays), dict(self.header)
+        left = list(stored.abouts())
         if "systems" in header:
-            systems = left["system"] | left["first"] | left["second"]
+            systems = {each.get(name) for each in left for name in ("system", "first", "second")}
             header["systems"] = [system for system in header["systems"] if system in systems]
         parameters = {name: value for name, value in self.parameters.items() if name not in LIMITS}
-        parameters["n"] = len(left["instance"])
-        return self._of(self.analyse, {**header, "parameters": parameters}, self.stored.only(stays))
+        parameters["n"] = len({each["instance"] for each in left})
+        return self._of(self.analyse, {**header, "parameters": parameters}, stored)
 
     def rescore(self, **rules: Any) -> Self:  # noqa: ANN401 - as the kind of results has them
         """Return the same votes under other rules, without a call.

@@ -36,7 +36,7 @@ from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import KINDS as RESULT_KINDS
-from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
+from evenhand.data.rows import PARQUET_HEADER, bounded_table, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
@@ -424,14 +424,11 @@ class VoteColumns(Columns):
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
-        """Return the columns of a table with the columns :data:`OF_VOTES`, if it has these."""
+        """Return the columns of a table with the columns :data:`OF_VOTES`."""
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
-        numbers = dict.fromkeys(_NUMBERS, np.zeros(len(cast)))
-        for name in numbers.keys() & set(cast.column_names):
-            given = numbers_of(cast.column(name))
-            numbers[name] = np.where(np.isnan(given), 0.0, given)
+        numbers = {name: np.nan_to_num(numbers_of(cast.column(name))) for name in _NUMBERS}
         selected = cast.column("selected_index").is_valid().to_numpy()
         reason = codes_of(cast.column("unscored_reason"), REASONS)
         sample, planned = (numbers_of(cast.column(name)) for name in _DRAWS)
@@ -766,8 +763,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         with open_file(path) as file:
             if file.read(4) != b"PAR1":
                 return None
-        with open_parquet(path) as parquet:
-            text = (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
+            text = (parquet_file(file, path).schema_arrow.metadata or {}).get(PARQUET_HEADER)
         try:
             header = None if text is None else from_json(text, allow_inf_nan=False)
         except ValueError:

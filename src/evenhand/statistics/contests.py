@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,31 @@ from evenhand.statistics.intervals import (
     Level,
     ratio_intervals,
 )
+
+TestMethod = Literal["exact", "t", "wald", "scheffe", "betting"]
+
+
+@dataclass(frozen=True)
+class DifferenceTest:
+    """A two-sided test that two systems do not differ.
+
+    Attributes:
+        p_value: The p-value of this test alone; by ``"betting"`` it holds at all looks together.
+        adjusted_p_value: After Holm's correction over all pairs that were tested.
+        method: ``"exact"`` or ``"t"``: see :func:`paired_test`; ``"wald"`` or ``"scheffe"``: of strengths, see
+            :meth:`~evenhand.statistics.strengths.StrengthModel.difference`; ``"betting"``: see
+            :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
+        clusters: Clusters whose difference is not zero; of strengths those with a scored contest.
+    """
+
+    p_value: float
+    adjusted_p_value: float
+    method: TestMethod
+    clusters: int
+
+
+Difference = tuple[Interval | None, DifferenceTest | None]
+"""A difference with its interval, and the test that it is 0; None without data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +69,12 @@ class Meetings:
     won: csc_array
     met: csc_array
     contests: csc_array
+
+    @property
+    def totals(self) -> tuple[FloatArray, FloatArray]:
+        """Shape (systems, systems) each: what row system took from column system in all, and their contests."""
+        took, held = (each.sum(axis=0).reshape(self.systems, self.systems) for each in (self.won, self.contests))
+        return took, held
 
     @property
     def by_system(self) -> tuple[FloatArray, FloatArray]:
@@ -137,14 +169,6 @@ class Contests:
         """Return the contests for which ``rows``, shape (m,), is true; the systems stay as they are."""
         first, second, cluster, prompt = (each[rows] for each in (self.first, self.second, self.cluster, self.prompt))
         return Contests(self.systems, first, second, self.score[rows], cluster, prompt, self.weight[rows])
-
-    @property
-    def wins(self) -> FloatArray:
-        """Shape (k, k): the score that row system took from column system over the scored contests, without weights."""
-        won, known = np.zeros((len(self.systems), len(self.systems))), self.scored
-        np.add.at(won, (known.first, known.second), known.score)
-        np.add.at(won, (known.second, known.first), 1.0 - known.score)
-        return won
 
     @cached_property
     def meetings(self) -> Meetings:

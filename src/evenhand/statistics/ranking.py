@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,14 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from evenhand.numbers import Missing, UnscoredBounds, measure
-from evenhand.statistics.contests import Contests, rate_against_each, win_rate_intervals
+from evenhand.statistics.contests import (
+    Contests,
+    Difference,
+    DifferenceTest,
+    TestMethod,
+    rate_against_each,
+    win_rate_intervals,
+)
 from evenhand.statistics.intervals import (
     FloatArray,
     IntArray,
@@ -30,8 +36,6 @@ from evenhand.statistics.intervals import (
 )
 from evenhand.statistics.strengths import NO_CONTEST, StrengthModel, fit_strengths, length_controlled_win_rates
 
-TestMethod = Literal["exact", "t", "wald", "scheffe", "betting"]
-
 MOST_ENUMERATED = 12
 """The most differing clusters for which all assignments of signs are enumerated."""
 
@@ -39,28 +43,6 @@ ENOUGH_CLUSTERS = 5
 """The fewest clusters with a difference other than 0 for which the logit scale is used."""
 
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class DifferenceTest:
-    """A two-sided test that two systems do not differ.
-
-    Attributes:
-        p_value: The p-value of this test alone; by ``"betting"`` it holds at all looks together.
-        adjusted_p_value: After Holm's correction over all pairs that were tested.
-        method: ``"exact"`` or ``"t"``: see :func:`paired_test`; ``"wald"`` or ``"scheffe"``: of strengths, see
-            :meth:`~evenhand.statistics.strengths.StrengthModel.difference`; ``"betting"``: see
-            :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
-        clusters: Clusters whose difference is not zero; of strengths those with a scored contest.
-    """
-
-    p_value: float
-    adjusted_p_value: float
-    method: TestMethod
-    clusters: int
-
-
-_Difference = tuple[Interval | None, DifferenceTest | None]
 
 
 def paired_test(differences: ArrayLike, labels: IntArray | None = None) -> DifferenceTest:
@@ -275,7 +257,7 @@ def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference
     return tuple(replace(pair, test=test) for pair, test in zip(pairs, tests, strict=True))
 
 
-def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, width: float) -> _Difference:
+def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, width: float) -> Difference:
     """Compute the mean with its interval, and the test by clusters that it is 0."""
     if not len(differences):
         return None, None
@@ -352,8 +334,8 @@ def compare_pairs(
     over, meetings, names = IntervalLevel.of(level), contests.meetings, contests.systems
     pairs, (scores, counts) = [*combinations(range(len(names)), 2)], meetings.by_system
     met: list[int] = []
-    direct: list[_Difference] = []
-    found: list[_Difference] = []
+    direct: list[Difference] = []
+    found: list[Difference] = []
     for pair in pairs:
         won, fought, number = meetings.of_pair(*pair)
         (rate,) = win_rate_intervals(won, fought, level=over)
@@ -365,7 +347,7 @@ def compare_pairs(
         elif strengths is None:
             found.append(_of_win_rates(scores[:, pair], counts[:, pair], over))
         else:
-            found.append(_of_strengths(strengths, pair, adaptive=adaptive))
+            found.append(strengths.difference(*pair, adaptive=adaptive))
     tests, apart = adjusted_tests([test for _, test in direct]), [test for _, test in found]
     apart = apart if adaptive and strengths else adjusted_tests(apart)
     columns = zip(pairs, met, direct, tests, found, apart, strict=True)
@@ -375,7 +357,7 @@ def compare_pairs(
     )
 
 
-def _of_win_rates(scores: FloatArray, counts: FloatArray, level: IntervalLevel) -> _Difference:
+def _of_win_rates(scores: FloatArray, counts: FloatArray, level: IntervalLevel) -> Difference:
     """Compare two systems by what they took, and the weight of their contests: shape (clusters, 2) each."""
     taken, fought = scores.sum(axis=0), counts.sum(axis=0)
     if not fought.all():
@@ -388,13 +370,6 @@ def _of_win_rates(scores: FloatArray, counts: FloatArray, level: IntervalLevel) 
     (interval,) = ratio_intervals(parts, there, level=level, on_logit_scale=True)
     pooled = shares - taken.sum() / fought.sum() * weights
     return interval and replace(interval.on_scale(-1.0, 2.0), estimate=difference), paired_test((pooled @ apart)[there])
-
-
-def _of_strengths(strengths: StrengthModel, pair: tuple[int, int], *, adaptive: bool) -> _Difference:
-    found = strengths.difference(*pair, adaptive=adaptive)
-    if found is None or strengths.fit is None:
-        return None, None
-    return found[0], DifferenceTest(found[1], found[1], "scheffe" if adaptive else "wald", strengths.fit.clusters)
 
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"

@@ -33,7 +33,7 @@ from scipy.special import expit, logit, logsumexp
 
 from evenhand.errors import EstimationError
 from evenhand.numbers import Missing
-from evenhand.statistics.contests import Contests
+from evenhand.statistics.contests import Contests, Difference, DifferenceTest
 from evenhand.statistics.intervals import FloatArray, IntArray, Interval, IntervalLevel, Level
 
 Ties = Literal["davidson", "half"]
@@ -253,7 +253,7 @@ class StrengthModel:
         basis = strength_basis(len(self.placed))
         return basis @ self.fit.parameters[: basis.shape[1]] if self.fit else np.empty(0)
 
-    def difference(self, first: int, second: int, *, adaptive: bool = False) -> tuple[Interval, float] | None:
+    def difference(self, first: int, second: int, *, adaptive: bool = False) -> Difference:
         r"""Return how far one system stands above another, with its interval and the p-value of no difference.
 
         Both are Wald's, with Student's t for one degree of freedom less than clusters. Where the results of one round
@@ -267,18 +267,18 @@ class StrengthModel:
             adaptive: Whether results decided who met.
 
         Returns:
-            None if one of them is not placed.
+            None twice if one of them is not placed.
         """
         if self.fit is None or not {first, second} <= set(self.placed):
-            return None
+            return None, None
         basis, fit = strength_basis(len(self.placed)), self.fit
         slope = basis[self.placed.index(first)] - basis[self.placed.index(second)]
         freedom, contrasts = max(fit.clusters - 1, 1), len(self.placed) - 1
         scheffe = float(np.sqrt(contrasts * stats.f.ppf(self.level, contrasts, freedom))) if adaptive else None
         found = fit.interval(slope, self.level, quantile=scheffe)
         ratio = abs(found.estimate) / fit.error(slope)
-        alone = 2 * stats.t.sf(ratio, freedom)
-        return found, float(stats.f.sf(ratio**2 / contrasts, contrasts, freedom) if adaptive else alone)
+        p_value = stats.f.sf(ratio**2 / contrasts, contrasts, freedom) if adaptive else 2 * stats.t.sf(ratio, freedom)
+        return found, DifferenceTest(float(p_value), float(p_value), "scheffe" if adaptive else "wald", fit.clusters)
 
     @property
     def field_win_rates(self) -> tuple[Interval, ...]:
@@ -332,7 +332,7 @@ def fit_strengths(
     1.0
     """
     scored, level = contests.scored, IntervalLevel.of(level).level
-    placed, reasons = (connected if place_all else placeable)(scored)
+    placed, reasons = placeable(scored, connected=place_all)
     core = scored.only(np.isin(scored.first, placed) & np.isin(scored.second, placed))
     tied = ties == "davidson" and bool(np.any((core.score > 0) & (core.score < 1)))
     orders, pattern = np.unique(np.column_stack([core.first, core.second]), axis=0, return_inverse=True)
@@ -393,37 +393,26 @@ def expected_win_rates(
     )
 
 
-def connected(scored: Contests) -> tuple[IntArray, dict[int, str]]:
-    """Return the systems with a scored contest if contests connect them all, and why the others have no place."""
-    size = len(scored.systems)
-    met = np.unique(np.concatenate([scored.first, scored.second]))
-    reasons = {system: NO_CONTEST for system in range(size) if system not in set(met.tolist())}
-    graph = csr_array((np.ones(len(scored)), (scored.first, scored.second)), shape=(size, size))
-    label = connected_components(graph, directed=False)[1]
-    if len(np.unique(label[met])) > 1:
-        return met[:0], {**reasons, **{int(system): _APART for system in met}}
-    return met, reasons
-
-
-def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
+def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, dict[int, str]]:
     """Return the systems with finite strengths relative to one another, and per other system the reason.
 
     They are the largest strongly connected component of the graph with an edge from each system to those that it took
     anything from (a win, or a tie). A component of one system has nothing to be compared with; if two are equally
-    large, no system is placed.
+    large, no system is placed. If it suffices that contests connect the systems, they are all that have one, or none.
 
     >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
     >>> placed, reasons = placeable(swept)
     >>> placed.tolist(), list(reasons)
     ([1, 2], [0])
     """
-    took = scored.wins
-    _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
+    took, held = scored.meetings.totals
+    _, label = connected_components(csr_array((held if connected else took) > 0), connection="strong")
     sizes = np.bincount(label)
-    unique = sizes.max(initial=0) > 1 and (sizes == sizes.max()).sum() == 1
+    rivals = (sizes > 1) if connected else (sizes == sizes.max(initial=0))
+    unique = sizes.max(initial=0) > 1 and rivals.sum() == 1
     placed = np.flatnonzero(label == sizes.argmax()) if unique else np.empty(0, dtype=np.int64)
-    others = set(range(len(took))) - set(placed.tolist())
-    return placed, {each: _NO_CHAIN if (took + took.T)[each].any() else NO_CONTEST for each in sorted(others)}
+    others, reason = sorted(set(range(len(took))) - set(placed.tolist())), _APART if connected else _NO_CHAIN
+    return placed, {each: reason if held[each].any() else NO_CONTEST for each in others}
 
 
 def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
@@ -484,7 +473,7 @@ def length_controlled_win_rates(
     if isinstance(fit, Missing):
         return (fit,) * len(contests.systems)
     rates: dict[int, Interval | Missing] = {system: Missing(reason) for system, reason in unplaced.items()}
-    meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
+    meetings = used.meetings.totals[1][np.ix_(placed, placed)]
     weights = meetings / meetings.sum(axis=1, keepdims=True)
     rates |= zip(placed.tolist(), expected_win_rates(fit, weights, ordered=False, ties=False, level=level), strict=True)
     return tuple(rates[system] for system in range(len(rates)))

@@ -7,15 +7,15 @@ a user writes, and are read by the same reader.
 """
 
 from functools import cached_property
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, List, Union, cast
 
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.documents import (
     ARTIFACT_FIELDS,
     CHECKLIST_FIELDS,
     RUBRIC_FIELDS,
-    criterion_of_fields,
     read_checklist,
+    read_criterion,
     read_rubric,
 )
 from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, Maybe
@@ -59,7 +59,7 @@ class EvenhandCriterion(FrozenArtifact, CriteriaWithOptions):
     @cached_property
     def value(self) -> Criterion:
         """The criterion."""
-        return criterion_of_fields(_fields_of(self, "evenhand_criterion"))
+        return cast(Criterion, read_criterion(_fields_of(self, "evenhand_criterion"), f"the criterion {self.name!r}"))
 
 
 class EvenhandChecklist(FrozenArtifact):
@@ -130,7 +130,8 @@ def data_of(artifact: object) -> Union[Criterion, Rubric, Checklist, Dict[str, A
 
 
 def _fields_of(artifact: Criteria, kind: str) -> Dict[str, Any]:
-    fields = {"__type__": kind, **{name: getattr(artifact, name) for name in ARTIFACT_FIELDS[kind]}}
+    held = {name: getattr(artifact, name) for name in ARTIFACT_FIELDS if hasattr(artifact, name)}
+    fields: Dict[str, Any] = {"__type__": kind, **held}
     if "options" in fields:
         fields["options"] = [{"name": each.name, "description": each.description} for each in fields["options"]]
     return fields

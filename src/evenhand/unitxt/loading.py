@@ -19,11 +19,10 @@ from evenhand.catalog import catalog_path, own_entry, read_brackets, read_entry,
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.documents import (
     CRITERION_FIELDS,
-    criterion_of_fields,
     derive_name,
     names_a_file,
     read_checklist,
-    read_criterion_or_fields,
+    read_criterion,
     read_rubric,
     reads_as_sentence,
 )
@@ -303,14 +302,13 @@ def load_any_criterion(reference: object) -> Criterion:
         InvalidCriterionError: If it contradicts itself.
     """
     found = _criterion_or_fields(reference)
-    if isinstance(found, dict) and "options" not in found:
+    if isinstance(found, dict):
         return _comparison(found)
-    criterion = criterion_of_fields(found) if isinstance(found, dict) else found
-    _warn_without_values(criterion)
-    if criterion.has_values:
-        return criterion
-    options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
-    return criterion.model_copy(update={"options": options})
+    _warn_without_values(found)
+    if found.has_values:
+        return found
+    options = tuple(option.model_copy(update={"value": None}) for option in found.options)
+    return found.model_copy(update={"options": options})
 
 
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
@@ -342,9 +340,14 @@ def load_criteria_artifact(reference: object) -> Criteria:
     referent = resolve(reference, "criterion")
     if isinstance(referent.reference, Criteria):
         return referent.reference
-    found = _criterion_or_fields(referent)
+    found, data = _criterion_or_fields(referent), referent.data
     try:
-        return cast("Criteria", to_artifact(found) if isinstance(found, Criterion) else fetch_artifact(found)[0])
+        if not isinstance(data, dict) or "__type__" not in data:
+            return cast("Criteria", to_artifact(found if isinstance(found, Criterion) else _comparison(found)))
+        own = {name: data[name] for name in data if name == "__type__" or not name.startswith("__")}
+        if "options" in own:
+            own["options"] = [{"__type__": "criteria_option", "description": "", **each} for each in own["options"]]
+        return cast("Criteria", fetch_artifact(own)[0])
     except Exception as error:  # unitxt raises many kinds, and boxes their words
         raise InvalidCriterionError(f"{shown(reference)} cannot be used: {own_words(error)}") from error
 
@@ -391,18 +394,18 @@ _LOADERS: Final = {"criterion": load_criteria_artifact, "rubric": load_rubric, "
 
 
 def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
-    """Return the frozen value that a reference stands for; if it is written in unitxt's form, its fields."""
+    """Return the frozen value that a reference stands for; of one without options, its fields."""
     referent = resolve(reference, "criterion")
     if isinstance(referent.data, Criterion):
         return referent.data
-    return read_criterion_or_fields(referent.data, referent.what)
+    return read_criterion(referent.data, referent.what)
 
 
 def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: bool = False) -> Criterion:
     """Return the pairwise criterion of a criterion's fields, without its own options."""
     return comparison_criterion(
-        fields["name"],
-        fields["description"],
+        fields.get("name", ""),
+        fields.get("description", ""),
         allow_ties=allow_ties,
         graded=graded,
         context_fields=fields.get("context_fields") or {},
