@@ -447,8 +447,7 @@ class Results(PrintedTables):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict, in the order of :meth:`cells`."""
-        for part in self.analysis.parts():
-            yield from part.asked()
+        return (asked for _, asked in self.cells_with_questions())
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
