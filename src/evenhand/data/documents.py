@@ -234,20 +234,16 @@ def _criterion_fields(data: object, where: str) -> dict[str, Any]:
 def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
     """Return the criterion with these fields, all of which have a default except the description."""
     text, scale = fields.get("description"), fields.get("scale")
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not (text.strip() or fields.get("name")):
         raise _no_text(where, "requirement", text)
     options = yes_no_criterion("", "").options
     if "options" in fields:
-        options = _options_of(fields["options"], where)
+        parts = _parts(fields["options"], "options", where)
+        options = tuple(_validate(Option, _fields_of(part, at, Option.model_fields), at) for at, part in parts)
     elif scale in ("ordinal", "nominal"):
         raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
     made = {"name": derive_name(text, taken), "scale": infer_scale(options), **fields}
     return _validate(Criterion, {**made, "description": text.strip(), "options": options}, where)
-
-
-def _options_of(data: object, where: str) -> tuple[Option, ...]:
-    parts = _parts(data, "options", where)
-    return tuple(_validate(Option, _fields_of(part, place, Option.model_fields), place) for place, part in parts)
 
 
 def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:

@@ -385,10 +385,12 @@ def read_clusters(
     return tuple(name_in(row, number, field, "cluster_field", what=what) for number, row in enumerate(rows))
 
 
-def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
+def clustered_level(
+    level: float, clusters: Sequence[str | None], method: str = "auto", resamples: int = 1000, seed: int = 0
+) -> IntervalLevel:
     """Return the level of intervals over rows with these clusters; all are None if rows are independent."""
     known = [cluster for cluster in clusters if cluster is not None]
-    return IntervalLevel(level, known or None, method)
+    return IntervalLevel(level, known or None, method, resamples, seed)
 
 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
@@ -789,7 +791,8 @@ def columns_of(
     """Return the columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
-    as the mapping names them.
+    as the mapping names them. A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it
+    holds: unitxt's default post-processor makes such texts of predictions.
 
     Args:
         rows: Of the data set.
@@ -798,37 +801,28 @@ def columns_of(
         within: Whether a cell may hold the votes of several.
 
     Raises:
-        InvalidInputError: No such column, or one named twice.
+        InvalidInputError: No such column, one named twice, or a cell with one vote where others hold several.
     """
     columns = {name: [*map(plain_cell, cells_of(rows, name, what))] for name in check_names(names, what)}
-    for name, cells in columns.items() if within and len(columns) == 1 else ():
-        if any(_holds_several(cell) for cell in cells):
-            return columns_within(name, cells)
-    return columns
-
-
-def columns_within(name: str, cells: Sequence[object]) -> VoteColumns:
-    """Return a column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
-
-    A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
-    post-processor makes such texts of predictions.
-
-    Raises:
-        InvalidInputError: If a cell is something else, and not empty either.
-    """
-    rows: list[dict[str, object]] = []
-    for row, cell in enumerate(cells):
-        given = {} if cell is NOT_ASKED or is_abstention(cell) else parse_cell(cell, f"instance {row}")
-        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-            given = {f"{name}_{place}": vote for place, vote in enumerate(given)}
-        if not isinstance(given, Mapping):
+    if not within or len(columns) > 1:
+        return columns
+    ((column, cells),) = columns.items()
+    given = [parse_cell(cell, f"instance {row}") for row, cell in enumerate(cells)]
+    if not any(isinstance(each, list | tuple | Mapping) for each in given):
+        return columns
+    votes: list[dict[str, object]] = []
+    for row, each in enumerate(given):
+        named = {} if each is NOT_ASKED or is_abstention(each) else each
+        if isinstance(named, list | tuple):
+            named = {f"{column}_{place}": vote for place, vote in enumerate(named)}
+        if not isinstance(named, Mapping):
             raise InvalidInputError(
-                f"instance {row}: the recorded votes are {given!r}; give a list with one vote per judge, or a mapping "
+                f"instance {row}: the recorded votes are {each!r}; give a list with one vote per judge, or a mapping "
                 "judge -> vote"
             )
-        rows.append({str(judge): vote for judge, vote in given.items()})
-    judges = dict.fromkeys(judge for votes in rows for judge in votes)
-    return {judge: [votes.get(judge, NOT_ASKED) for votes in rows] for judge in judges}
+        votes.append({str(judge): vote for judge, vote in named.items()})
+    judges = dict.fromkeys(judge for own in votes for judge in own)
+    return {judge: [own.get(judge, NOT_ASKED) for own in votes] for judge in judges}
 
 
 def categories_of(columns: Iterable[Iterable[object]]) -> Criterion:
@@ -869,9 +863,3 @@ def categories_of(columns: Iterable[Iterable[object]]) -> Criterion:
         )
     options = tuple(Option(label=labels[folded]) for folded in sorted(labels))
     return Criterion(name="votes", description="", options=options, scale="nominal")
-
-
-def _holds_several(cell: object) -> bool:
-    if isinstance(cell, str):
-        return cell.strip()[:1] in {"[", "{"}
-    return isinstance(cell, Mapping) or (isinstance(cell, Sequence) and not isinstance(cell, bytes))

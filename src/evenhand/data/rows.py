@@ -98,21 +98,6 @@ def _extension_names(field: pyarrow.Field) -> Iterator[str]:
         yield from _extension_names(each)
 
 
-@contextmanager
-def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """Open a Parquet file whose types are checked.
-
-    Raises:
-        InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
-        OSError: If it cannot be read.
-    """
-    with open_file(path) as opened:
-        try:
-            yield parquet_file(opened, path)
-        except pyarrow.ArrowException as error:
-            raise _not_parquet(path, error) from error
-
-
 def _not_parquet(path: Path, error: object) -> InvalidInputError:
     return InvalidInputError(f"{str(path)!r} is not a Parquet file, or not a whole one: {error}")
 
@@ -351,7 +336,7 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
     head = next((line for line in lines if line.strip()), "")
     begun = head.lstrip()[:1]
     if kind == ".csv" or (kind == _SHELL and begun not in {"[", "{", ""}):
-        return _csv_rows(chain([head], lines), path)
+        return _csv_rows(head, lines, path)
     try:
         is_lines = begun == "{" and not is_inspect_log(json.loads(head))
     except (ValueError, RecursionError):
@@ -370,13 +355,13 @@ def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield parse_json(line, f"line {number} of {str(path)!r}")
 
 
-def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Yield the rows of a CSV file.
+def _csv_rows(head: str, lines: Iterable[str], path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV file, as spreadsheets save it: with commas, semicolons or tabs.
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
     before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(chain([head], lines), delimiter=max(",;\t", key=head.count), strict=True)
     try:
         header = next(reader, [])
         check_columns(header, f"the header of {str(path)!r}")
@@ -403,7 +388,8 @@ def check_columns(names: Iterable[str], where: str) -> None:
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
     size, grown = path.stat().st_size, 0
-    with open_parquet(path) as file:
+    with open_file(path) as opened:
+        file = parquet_file(opened, path)
         schema = file.schema_arrow
         if PARQUET_HEADER in (schema.metadata or {}):
             raise InvalidInputError(
@@ -412,10 +398,13 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             )
         check_columns(schema.names, f"the header of {str(path)!r}")
         check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
-        for batch in file.iter_batches(_BATCH_ROWS):
-            grown += batch.nbytes
-            check_growth(size, grown)
-            yield from batch.to_pylist()
+        try:
+            for batch in file.iter_batches(_BATCH_ROWS):
+                grown += batch.nbytes
+                check_growth(size, grown)
+                yield from batch.to_pylist()
+        except pyarrow.ArrowException as error:
+            raise _not_parquet(path, error) from error
 
 
 ACCEPTED = (

@@ -14,8 +14,6 @@ them.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections import Counter
@@ -29,12 +27,11 @@ import numpy as np
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
-from evenhand.data.plain import read_text
 from evenhand.data.responses import JudgedTexts
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, written_whole
-from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
@@ -62,7 +59,7 @@ SCORE_LEVELS: Final = 5
 FEWEST_OF_A_STRATUM: Final = 2
 """The fewest units drawn per stratum: one does not show how far units differ."""
 
-AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
+LEVEL: Final = 0.95
 
 
 class AskedOfPeople(FrozenModel):
@@ -507,9 +504,9 @@ class SheetLabels(Labels, PrintedTables):
             criterion = self.draw.criteria[places[0]]
             scale = Scale.of(criterion)
             name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
-            pairs = all_pairs({}, humans, scale, **AGREEMENT)
-            of_all = panels({}, humans, scale, **AGREEMENT)
-            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
+            pairs = all_pairs({}, humans, scale, level=LEVEL)
+            of_all = panels({}, humans, scale, level=LEVEL)
+            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=LEVEL)
 
     def save(self, path: str | Path) -> None:
         """Write a row for each label as JSON lines, which ``evenhand.correct`` reads too.
@@ -585,7 +582,7 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
     """
     where, stem = repr(str(path)), expanded(path).name.split(".")[0]
     asked = {each.id: each for each in draw.questions}
-    for row in _csv_rows(expanded(path)) if str(path).lower().endswith(".csv") else read_rows(path):
+    for row in read_rows(path):
         given = row.get("answers") if row.get("evenhand") == "labels" else None
         if given is None and "question" in row:
             given = {str(row["question"]): row.get("label")}
@@ -614,10 +611,3 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
             place = None if unsure else LabelReader(criterion).index_of(label, cell)
             if unsure or place is not None:
                 yield str(row.get("annotator") or "") or stem, question, place
-
-
-def _csv_rows(path: Path) -> Iterable[Row]:
-    """Read a table as spreadsheets save it: with commas, semicolons or tabs."""
-    text = read_text(path, repr(str(path)), None)
-    header = text.split("\n", 1)[0]
-    return csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))

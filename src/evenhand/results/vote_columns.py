@@ -36,7 +36,7 @@ from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import KINDS as RESULT_KINDS
-from evenhand.data.rows import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
+from evenhand.data.rows import PARQUET_HEADER, bounded_table, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
@@ -763,8 +763,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         with open_file(path) as file:
             if file.read(4) != b"PAR1":
                 return None
-        with open_parquet(path) as parquet:
-            text = (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
+            text = (parquet_file(file, path).schema_arrow.metadata or {}).get(PARQUET_HEADER)
         try:
             header = None if text is None else from_json(text, allow_inf_nan=False)
         except ValueError:

@@ -140,7 +140,8 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
     name, bracket, rest = identifier.partition("[")
     overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
-    if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
+    further = any(map(os.environ.get, FURTHER_CATALOGS))
+    if path is None and (".evenhand." not in name or further):
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
 
         register_catalog()
