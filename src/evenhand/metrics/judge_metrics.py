@@ -242,8 +242,9 @@ class AssessingJudge(JudgeMetric):
             criterion,
             judged[0].mode.rules,
             samples=self.samples,
-            level=clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval),
-            seed=self.seed,
+            level=clustered_level(
+                self.confidence_level, [each.about.cluster for each in judged], self.interval, seed=self.seed
+            ),
         )
         scores = {} if report is None else report.scores(with_intervals=self.return_confidence_interval)
         return {f"{name}_{each}": value for each, value in scores.items()}
@@ -1021,9 +1022,13 @@ class VoteAggregation(EvenhandMetric):
             [each.verdict for each in judgements],
             criterion,
             [None if each.gold is None else criterion.labels.index(each.gold) for each in judgements],
-            level=clustered_level(self.confidence_level, [each.cluster for each in judgements], self.interval),
-            resamples=self.resamples,
-            seed=self.seed,
+            level=clustered_level(
+                self.confidence_level,
+                [each.cluster for each in judgements],
+                self.interval,
+                self.resamples,
+                self.seed,
+            ),
         )
         warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
         shown = self.return_confidence_interval

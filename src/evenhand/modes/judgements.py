@@ -815,7 +815,6 @@ class JudgementAnalysis(VerdictAnalysis):
                 samples=samples,
                 reference=None if all(value is None for value in right) else right,
                 level=self.level_of(system),
-                seed=self.parameters["seed"],
             )
             found |= {} if report is None else {(system, criterion.name): report}
         return found

@@ -156,7 +156,9 @@ class Analysis:
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """Return the level of intervals over rows of these clusters, and their method."""
-        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
+        given = self.parameters
+        draws = given.get("resamples", 1000), given.get("seed", 0)
+        return clustered_level(given["level"], clusters, given["interval"], *draws)
 
     @cached_property
     def by_system(self) -> Mapping[str, Sequence[Any]]:
@@ -445,8 +447,7 @@ class Results(PrintedTables):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict, in the order of :meth:`cells`."""
-        for part in self.analysis.parts():
-            yield from part.asked()
+        return (asked for _, asked in self.cells_with_questions())
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
