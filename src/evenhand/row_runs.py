@@ -560,16 +560,8 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
     """Return the candidates of one row."""
     if isinstance(columns, str):
-        held = field_of(row, columns, place, "response_fields")
-    else:
-        held = {name: field_of(row, name, place, "response_fields") for name in columns}
-    texts = read_responses(held, place)
-    if len(texts) < 2:
-        raise InvalidInputError(
-            f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
-            "(None where one is missing)"
-        )
-    return texts
+        return read_responses(field_of(row, columns, place, "response_fields"), place)
+    return responses_in(row, place, {name: name for name in columns})
 
 
 def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstimate:

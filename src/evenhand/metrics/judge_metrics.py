@@ -719,17 +719,6 @@ class ChoiceMetric(JudgeMetric):
     flow: str = "one_step"
     asks, compares = "choose", True
 
-    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
-        """Return the candidates of each instance."""
-        found = super().subjects(inputs, judged)
-        for about in found:
-            if len(about.texts) < 2:
-                raise InvalidInputError(
-                    f"instance {about.instance} has the candidates {list(about.texts)!r}; give two or more (None where "
-                    "one is missing)"
-                )
-        return found
-
 
 def choices(votes: Sequence[Vote], names: Sequence[str]) -> Dict[str, Any]:
     """Return the selections, orders, assessments and prompts of votes that choose among candidates."""

@@ -173,12 +173,17 @@ def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **
 BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
 LiteLLMEngine = _derived(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
 OpenAICompatibleEngine = _derived(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
+ReplayEngine = _derived(
+    free_engines.ReplayEngine,
+    journal=None,
+    get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
+)
 SimulatedEngine = _derived(free_engines.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:
     """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
-    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
     kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
     if kind is None:
         return engine
