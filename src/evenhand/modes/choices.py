@@ -115,7 +115,15 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
         about: The candidates; those that have a text are the options, in this order. It is judged by a criterion that
             says what makes one the best, whose options play no part.
         unrelated: The text of an option from elsewhere, which becomes the last one.
+
+    Raises:
+        InvalidInputError: If there are fewer than two candidates, those without a text included.
     """
+    if len(about.texts) < 2:
+        raise InvalidInputError(
+            f"instance {about.instance} has {len(about.texts)} candidate(s), {list(about.texts)!r}; the best is chosen "
+            "of two or more (None where one is missing)"
+        )
     if len(about.responses) < 2:
         return None
     responses = about.responses if unrelated is None else (*about.responses, unrelated)
