@@ -14,6 +14,7 @@ from scipy import stats
 from evenhand.aggregation.verdict import VoteRules, aggregate, expected_value
 from evenhand.criteria import Criterion, Option
 from evenhand.judge_reliability.panel_report import panel_report
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.support.shared import shared_path
 
@@ -93,7 +94,7 @@ def test_a_panel_of_24_people_of_whom_three_read_each_dialogue():
         verdicts.append(aggregate(votes, GRADES) if votes else MISSING_RESPONSE)
         cells.append(given)
     table = pd.DataFrame(cells)
-    report = panel_report(verdicts, GRADES, VoteRules(), samples=1, resamples=1)
+    report = panel_report(verdicts, GRADES, VoteRules(), samples=1, level=IntervalLevel(resamples=1))
     assert (report.num_instances, len(report.judges), len(report.kappas)) == (225, 24, 24 * 23 / 2)
     assert report.num_votes == table.notna().to_numpy().sum()
     expected = krippendorff.alpha(table.to_numpy().T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4])

@@ -246,9 +246,7 @@ def _reported(
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
-        level=IntervalLevel(options.level, None, options.interval),
-        resamples=options.resamples,
-        seed=options.seed,
+        level=IntervalLevel(options.level, None, options.interval, options.resamples, options.seed),
     )
     held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
     counts = UnscoredCounts.of(VoteColumns.of([votes for _, votes in held]), [row for row, _ in held])

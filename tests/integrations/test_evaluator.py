@@ -46,7 +46,7 @@ def test_an_input_with_names_is_shown_by_them():
 def test_what_has_no_score_is_none_and_says_why():
     found, _ = rated(LEVELS, lambda request: TransientEngineError("away"), output="x")
     assert (found["score"], found["label"], found["metadata"]["unscored_reason"]) == (None, None, "engine_error")
-    with pytest.raises(InvalidInputError, match="is no response"):
+    with pytest.raises(InvalidInputError, match="judges one response"):
         evaluator(Judge(LEVELS, ScriptedJudge(chooses("Mid"))))(input="x")
 
 

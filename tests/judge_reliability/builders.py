@@ -4,6 +4,7 @@ from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.judge_reliability.reliability import Asked, Questions, criterion_reliability
 from evenhand.question import comparison_criterion
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Vote
 
 BETTER = comparison_criterion("better", "Which response is better?", allow_ties=True)
@@ -64,4 +65,4 @@ def comparison(draws, instance=0, *, criterion=BETTER, label=None, lengths=None,
 
 def report(questions, criterion=BETTER, **more):
     held = Questions(criterion, VoteRules(), tuple(questions))
-    return criterion_reliability("judge", held, **{"level": 0.95, "resamples": 50, "seed": 0, **more})
+    return criterion_reliability("judge", held, **{"level": IntervalLevel(resamples=50), **more})

@@ -16,6 +16,7 @@ from evenhand.data.plain import as_plain
 from evenhand.judge_reliability.panel_report import panel_report, panel_tables
 from evenhand.judge_reliability.reliability import summarize_votes
 from evenhand.question import comparison_criterion
+from evenhand.statistics.intervals import IntervalLevel
 from tests.aggregation.builders import criterion_of, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
@@ -27,7 +28,8 @@ def verdicts_of(criterion, *instances, **options):
 
 def report_of(criterion, *instances, rule=None, **options):
     verdicts = verdicts_of(criterion, *instances, rule=rule)
-    return panel_report(verdicts, criterion, VoteRules(aggregation=rule), **{"samples": 2, "resamples": 50, **options})
+    level = IntervalLevel(resamples=50)
+    return panel_report(verdicts, criterion, VoteRules(aggregation=rule), samples=2, level=level, **options)
 
 
 # Judges j0, j1, j2 on four instances, of the values 0, ½, 1.
@@ -141,11 +143,11 @@ def test_the_alpha_of_the_same_comparisons_is_one_number_everywhere(ties, graded
         value_domain=sorted({*(option.value for option in criterion.options), 0.5}),
         level_of_measurement="interval",
     )
-    drawn = {"level": 0.95, "resamples": 20, "seed": 0}
+    level = IntervalLevel(resamples=20)
     found = (
-        panel_report(together, criterion, VoteRules(), samples=1, resamples=20).alpha,
+        panel_report(together, criterion, VoteRules(), samples=1, level=level).alpha,
         summarize_votes(
-            verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), criterion, **drawn
+            verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), criterion, level=level
         ).krippendorff_alpha,
     )
     assert [alpha.estimate for alpha in found] == pytest.approx([expected] * 2, abs=1e-12)

@@ -7,6 +7,7 @@ from collections import defaultdict
 import pytest
 
 from evenhand.numbers import Missing
+from evenhand.statistics.intervals import IntervalLevel
 from tests.judge_reliability.builders import PLAIN, comparison, report
 from tests.support.shared import shared_path
 
@@ -31,7 +32,7 @@ def test_agreement_of_llmbar_judges_with_people_is_the_published_one():
             comparison([(names[row["w0"]], names[row["w1"]])], place, criterion=PLAIN, label="12".index(row["label"]))
             for place, row in enumerate(rows)
         ]
-        found = report(questions, PLAIN, resamples=20)
+        found = report(questions, PLAIN, level=IntervalLevel(resamples=20))
         people, position, n = found.people, found.position, expected["n"]
         assert people.num_references == found.num_instances == n
         if isinstance(position, Missing):

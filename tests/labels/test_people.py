@@ -38,8 +38,9 @@ def values(pair: Paired) -> list[float | None]:
     [
         [{"id": "p-2", "system": "birch", "criterion": "good", "label": "No"}],
         [{"id": "p-2", "system": "birch", "label": 0}],
+        [{"instance": 2, "system": "birch", "label": "no"}],
     ],
-    ids=["whole name", "the only criterion"],
+    ids=["whole name", "the only criterion", "by number"],
 )
 def test_a_label_finds_its_question(judged: Any, gold: Any) -> None:
     found = by_name(paired(judged, read_gold(judged, gold)))

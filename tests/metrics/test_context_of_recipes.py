@@ -33,7 +33,8 @@ def shown(mode, criterion, row, **settings):
     frozen = metric.freeze(metric.criteria)
     unitxts = theirs(inference_engine=ScriptedInferenceEngine(script="yes_judge"), criteria=criterion, **settings)
     (text,) = unitxts.get_contexts([row], [criterion])
-    return metric.context_of(EvaluationInput("r", [], row), frozen, 0), text
+    prediction = "r" if mode == "direct" else ["r", "s"]
+    return metric.subject(0, EvaluationInput(prediction, [], row), frozen).context, text
 
 
 def as_unitxt_writes_it(context):
@@ -98,4 +99,4 @@ def test_a_field_that_the_data_lack_is_an_error_only_where_there_is_no_context()
     assert (ours, theirs) == ({"context": "c"}, "c")
     metric = DirectJudge(inference_engine=BaselineEngine(), criteria=criterion, journal=None)
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
-        metric.context_of(EvaluationInput("r", [], {"passage": "c"}), criterion, 0)
+        metric.subject(0, EvaluationInput("r", [], {"passage": "c"}), criterion)

@@ -47,7 +47,7 @@ HOSTILE = "al\x1b[2J\u202eder\u200b\n\x9b"
 
 class Hostile(PrintedTables):
     def text_tables(self):
-        return (TextTable(HOSTILE, (HOSTILE, "n"), ((HOSTILE, HOSTILE),), (HOSTILE,)).with_column("y", "z"),)
+        return (TextTable(HOSTILE, (HOSTILE, "n"), ((HOSTILE, HOSTILE),), (HOSTILE,)),)
 
     def closing_notes(self):
         return (HOSTILE, "<img src=x> ![i](http://x)")

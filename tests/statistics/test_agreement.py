@@ -21,6 +21,7 @@ from evenhand.statistics.agreement import (
     percent_agreement,
     value_errors,
 )
+from evenhand.statistics.intervals import IntervalLevel
 from tests.support.shared import shared_path
 
 NAN = math.nan
@@ -38,13 +39,14 @@ def test_the_published_kappas_and_alphas_of_33_labellers_recompute():
     rows, published = read_panel()
     human = np.array([float(row["human"]) for row in rows])
     kappas, alphas = [], []
+    level = IntervalLevel(resamples=1)
     for row in published:
         labels = np.array([float(cells[row["submission"]]) for cells in rows])
-        kappas.append((cohen_kappa(human, labels, resamples=1).estimate, float(row["cohen_kappa"])))
+        kappas.append((cohen_kappa(human, labels, level=level).estimate, float(row["cohen_kappa"])))
         for grade, name in enumerate(("kappa_0|123", "kappa_01|23", "kappa_012|3"), start=1):
-            split = cohen_kappa(human >= grade, labels >= grade, resamples=1)
+            split = cohen_kappa(human >= grade, labels >= grade, level=level)
             kappas.append((split.estimate, float(row[name])))
-        alpha = krippendorff_alpha(np.column_stack([human, labels]), metric="ordinal", resamples=1)
+        alpha = krippendorff_alpha(np.column_stack([human, labels]), metric="ordinal", level=level)
         alphas.append((alpha.estimate, float(row["krippendorff_alpha_ordinal"])))
     assert (len(kappas), len(alphas)) == (132, 33)
     assert np.abs(np.subtract(*zip(*kappas, strict=True))).max() < 6e-5  # four decimals were published
@@ -62,10 +64,10 @@ def test_kappa_is_scikit_learns(pairs, weights):
         with pytest.raises(EstimationError, match="only one category"):
             cohen_kappa(first, second, weights=weights)
         return
-    ours = cohen_kappa(first, second, weights=weights, categories=range(5), resamples=5)
+    ours = cohen_kappa(first, second, weights=weights, categories=range(5), level=IntervalLevel(resamples=5))
     assert ours.estimate == pytest.approx(cohen_kappa_score(first, second, weights=weights, labels=range(5)), abs=1e-12)
     assert ours.low <= ours.estimate <= ours.high <= 1
-    swapped = cohen_kappa(second, first, weights=weights, resamples=5, categories=range(5))
+    swapped = cohen_kappa(second, first, weights=weights, level=IntervalLevel(resamples=5), categories=range(5))
     assert swapped.estimate == pytest.approx(ours.estimate)
 
 
@@ -82,7 +84,7 @@ def test_alpha_is_that_of_the_package_krippendorff(rows, metric):
             krippendorff_alpha(ratings, metric=metric)
         return
     expected = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=metric)
-    result = krippendorff_alpha(ratings, metric=metric, resamples=5)
+    result = krippendorff_alpha(ratings, metric=metric, level=IntervalLevel(resamples=5))
     assert result.estimate == pytest.approx(expected, abs=1e-9)
     assert result.n == len(pairable)
 

@@ -12,6 +12,7 @@ from scipy import stats
 from evenhand.numbers import Missing
 from evenhand.statistics.agreement import cohen_kappa
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, position_bias
+from evenhand.statistics.intervals import IntervalLevel
 from tests.support.shared import shared_path
 
 TIE = 2
@@ -63,7 +64,7 @@ def test_every_third_of_the_499_published_statistics_of_llmbar_recomputes():
         assert 100 * right.mean() == pytest.approx(expected["correct_average"])
         assert 100 * right.all(axis=1).mean() == pytest.approx(expected["correct_both"])
         if (selections >= 0).all() and np.unique(selections).size == 2:
-            kappa = cohen_kappa(selections[:, 0], selections[:, 1], resamples=1)
+            kappa = cohen_kappa(selections[:, 0], selections[:, 1], level=IntervalLevel(resamples=1))
             assert kappa.estimate == pytest.approx(expected["kappa_agreement"], abs=1e-12)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import effective_judges
+from evenhand.statistics.intervals import IntervalLevel
 
 NAN = float("nan")
 
@@ -48,8 +49,8 @@ class TestEffectiveJudges:
     def test_neither_units_nor_offset_nor_the_order_of_the_judges_matters(self, k, n, seed):
         rng = np.random.default_rng(seed)
         table = rng.normal(size=(n, k))
-        worth, correlation = effective_judges(table, resamples=20)
-        _, moved = effective_judges(1e4 + 3 * table[:, rng.permutation(k)], resamples=20)
+        worth, correlation = effective_judges(table, level=IntervalLevel(resamples=20))
+        _, moved = effective_judges(1e4 + 3 * table[:, rng.permutation(k)], level=IntervalLevel(resamples=20))
         assert moved.estimate == pytest.approx(correlation.estimate, abs=1e-6)
         assert 1 <= worth.low <= worth.estimate <= worth.high <= k
         assert -1 <= correlation.low <= correlation.estimate <= correlation.high <= 1

@@ -385,10 +385,12 @@ def read_clusters(
     return tuple(name_in(row, number, field, "cluster_field", what=what) for number, row in enumerate(rows))
 
 
-def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
+def clustered_level(
+    level: float, clusters: Sequence[str | None], method: str = "auto", resamples: int = 1000, seed: int = 0
+) -> IntervalLevel:
     """Return the level of intervals over rows with these clusters; all are None if rows are independent."""
     known = [cluster for cluster in clusters if cluster is not None]
-    return IntervalLevel(level, known or None, method)
+    return IntervalLevel(level, known or None, method, resamples, seed)
 
 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:

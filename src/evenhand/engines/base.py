@@ -111,6 +111,14 @@ class JudgeEngine(Protocol):
         """
 
 
+@runtime_checkable
+class PricedEngine(Protocol):
+    """An engine that can say beforehand what tokens cost."""
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return the cost of these tokens in US dollars; None if the price is not known."""
+
+
 def not_sent(error: _Failure) -> _Failure:
     """Return a copy of an error for a request that it keeps from being sent."""
     failure = copy(error)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.fields import NO_VERDICT
-from evenhand.judge_reliability.reliability import Drawing, Scale, as_array, defined
+from evenhand.judge_reliability.reliability import Scale, as_array, defined
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range, measure, or_missing
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, score_entries
 from evenhand.results.render import TextTable
@@ -131,8 +131,6 @@ def panel_report(
     samples: int,
     reference: Sequence[float | None] | None = None,
     level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> PanelReport | None:
     """Report on the judges from the votes on many instances of one criterion; no call is made.
 
@@ -155,8 +153,6 @@ def panel_report(
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
         level: The level of the intervals.
-        resamples: For the intervals that are drawn.
-        seed: The seed of the draws.
 
     Returns:
         The report; None if one judge was asked once, which says nothing about judges.
@@ -182,7 +178,7 @@ def panel_report(
     names = sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes})
     if len(names) < 2 and samples < 2:
         return None
-    drawn, scale = Drawing(level=level, resamples=resamples, seed=seed), Scale.of(criterion)
+    scale = Scale.of(criterion)
     weighted = check_rule(rules.panel_rule(criterion.scale), criterion.scale) in WEIGHTED_RULES
     alone = rules.model_copy(update={"aggregation": None})  # no panel rule applies to one judge
 
@@ -205,7 +201,7 @@ def panel_report(
         """Compute what compares judges, where there are at least two."""
         return defined(statistic) if len(names) > 1 else Missing("the panel has one judge")
 
-    effective = of_several(lambda: effective_judges(scores, right, **drawn))
+    effective = of_several(lambda: effective_judges(scores, right, level=level))
     worth, correlation = effective or (effective, effective)
     asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
     # every order that was shown was to be drawn that often; if shown again, numbers go on from there
@@ -224,12 +220,12 @@ def panel_report(
         num_left_out=len(cells) * samples - sum(asked),
         agreement=_mean(as_array(several), level, "no instance has two votes"),
         percent_agreement=of_several(lambda: percent_agreement(selections, level=level)),
-        alpha=of_several(lambda: scale.alpha(selections, **drawn)),
+        alpha=of_several(lambda: scale.alpha(selections, level=level)),
         effective_judges=worth,
         judge_correlation=correlation,
         correlated="scores" if reference is None else "errors",
         kappas={
-            f"{first}_vs_{second}": scale.kappa(own_ratings, ratings, **drawn)
+            f"{first}_vs_{second}": scale.kappa(own_ratings, ratings, level=level)
             for (first, own_ratings), (second, ratings) in combinations(zip(names, selections.T, strict=True), 2)
         },
         judges=tuple(judges),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
 from types import SimpleNamespace
-from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 
@@ -98,20 +98,6 @@ def defined(statistic: Callable[[], Result]) -> Result | Missing:
 def as_array(numbers: Iterable[float | None]) -> FloatArray:
     """Make an array of numbers, NaN where there is none."""
     return np.array([np.nan if number is None else number for number in numbers], dtype=float)
-
-
-class Drawing(TypedDict):
-    """The resampling of the intervals of coefficients.
-
-    Attributes:
-        level: The level of the intervals.
-        resamples: Draws.
-        seed: The seed of the draws.
-    """
-
-    level: Level
-    resamples: int
-    seed: int
 
 
 SIDES = ("first", "second")
@@ -206,15 +192,15 @@ class Scale:
         """Look up what agreement beyond chance is computed from, NaN where nothing or NA was selected."""
         return _look_up(self.ratings, places)
 
-    def alpha(self, ratings: FloatArray, **drawn: Unpack[Drawing]) -> Interval | Missing:
+    def alpha(self, ratings: FloatArray, *, level: Level) -> Interval | Missing:
         """Compute Krippendorff's alpha of ratings, (n_instances, n_raters), by the metric that belongs to the scale."""
         metric = ALPHA_METRICS[self.kind]
-        return defined(lambda: krippendorff_alpha(ratings, metric=metric, categories=self.categories, **drawn))
+        return defined(lambda: krippendorff_alpha(ratings, metric=metric, categories=self.categories, level=level))
 
-    def kappa(self, first: FloatArray, second: FloatArray, **drawn: Unpack[Drawing]) -> Interval | Missing:
+    def kappa(self, first: FloatArray, second: FloatArray, *, level: Level) -> Interval | Missing:
         """Compute Cohen's kappa of two raters' ratings: quadratic-weighted where the options have an order."""
         weights: Literal["quadratic"] | None = "quadratic" if self.ordinal else None
-        return defined(lambda: cohen_kappa(first, second, weights=weights, categories=self.categories, **drawn))
+        return defined(lambda: cohen_kappa(first, second, weights=weights, categories=self.categories, level=level))
 
 
 def _look_up(numbers: Sequence[float | None], places: FloatArray) -> FloatArray:
@@ -310,9 +296,9 @@ class Comparison(LabelAgreement):
         return (f"Accuracy if every instance without a verdict were wrong or right: {limits}.",)
 
 
-def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
+def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, *, level: Level) -> dict[str, Any]:
     """Compute the fields of :class:`LabelAgreement` from places of options; the first is who counts as right."""
-    level, ordinal = drawn["level"], scale.ordinal
+    ordinal = scale.ordinal
     far = len(scale.labels) + 1  # NA is right where the truth is NA, and no level is so near to it as to be adjacent
     levels = [far if level is None else level for level in scale.levels]
     near = _look_up(levels, truth), _look_up(levels, judged)
@@ -321,14 +307,14 @@ def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn
         "num_compared": int((~np.isnan(truth) & ~np.isnan(judged)).sum()),
         "accuracy": defined(lambda: accuracy(truth, judged, level=level)),
         "adjacent_accuracy": defined(lambda: accuracy(*near, within=1, level=level)) if ordinal else None,
-        "cohen_kappa": defined(lambda: cohen_kappa(truth, judged, categories=range(len(scale.labels)), **drawn)),
-        "quadratic_weighted_kappa": scale.kappa(*rated, **drawn) if ordinal else None,
+        "cohen_kappa": defined(lambda: cohen_kappa(truth, judged, categories=range(len(scale.labels)), level=level)),
+        "quadratic_weighted_kappa": scale.kappa(*rated, level=level) if ordinal else None,
     }
 
 
-def compare_labels(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
+def compare_labels(truth: FloatArray, judged: FloatArray, scale: Scale, *, level: Level) -> dict[str, Any]:
     """Compute the fields of :class:`Comparison` from places of options."""
-    agreement = label_agreement(truth, judged, scale, **drawn)
+    agreement = label_agreement(truth, judged, scale, level=level)
     right, references = int((truth == judged).sum()), int((~np.isnan(truth)).sum())
     if_right = right + references - agreement["num_compared"]
     return {
@@ -341,20 +327,18 @@ def compare_labels(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn:
     }
 
 
-def all_pairs(judges: Selections, humans: Selections, scale: Scale, **drawn: Unpack[Drawing]) -> tuple[RaterPair, ...]:
+def all_pairs(judges: Selections, humans: Selections, scale: Scale, *, level: Level) -> tuple[RaterPair, ...]:
     """Compare every two raters: humans and judges, then humans, then judges; in each part in the order given."""
     people: list[tuple[str, RaterKind, FloatArray]] = [(name, "human", as_array(own)) for name, own in humans.items()]
     models: list[tuple[str, RaterKind, FloatArray]] = [(name, "judge", as_array(own)) for name, own in judges.items()]
     pairs = [*product(people, models), *combinations(people, 2), *combinations(models, 2)]
     return tuple(
-        RaterPair(first=first, second=second, kinds=(one, other), **label_agreement(truth, judged, scale, **drawn))
+        RaterPair(first=first, second=second, kinds=(one, other), **label_agreement(truth, judged, scale, level=level))
         for (first, one, truth), (second, other, judged) in pairs
     )
 
 
-def panels(
-    judges: Selections, humans: Selections, scale: Scale, **drawn: Unpack[Drawing]
-) -> tuple[PanelAgreement, ...]:
+def panels(judges: Selections, humans: Selections, scale: Scale, *, level: Level) -> tuple[PanelAgreement, ...]:
     """Compare the judges, the humans, and all of them, as far as there are two."""
     groups = {"judges": judges, "humans": humans}
     if humans and judges:
@@ -364,7 +348,7 @@ def panels(
         if len(members) > 1:
             ratings = scale.as_ratings(np.column_stack([as_array(selected) for selected in members.values()]))
             rated, metric = int(((~np.isnan(ratings)).sum(axis=1) >= 2).sum()), ALPHA_METRICS[scale.kind]
-            found.append(PanelAgreement(name, tuple(members), metric, rated, scale.alpha(ratings, **drawn)))
+            found.append(PanelAgreement(name, tuple(members), metric, rated, scale.alpha(ratings, level=level)))
     return tuple(found)
 
 
@@ -443,7 +427,8 @@ def summarize_votes(
     verdicts: Sequence[Verdict],
     criterion: Criterion,
     references: Sequence[int | None] | None = None,
-    **drawn: Unpack[Drawing],
+    *,
+    level: Level,
 ) -> VoteSummary:
     """Summarize scores, agreement and, where there are references, how often the verdicts are right.
 
@@ -451,10 +436,10 @@ def summarize_votes(
         verdicts: One per instance, on recorded votes (one order and one sample per judge).
         criterion: The criterion of the votes.
         references: Per instance the option that is right, None if it is not known.
-        **drawn: Level (an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances),
-            resamples and seed of the intervals of alpha and kappa.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the
+            instances.
     """
-    scale, level = Scale.of(criterion), drawn["level"]
+    scale = Scale.of(criterion)
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     selected = [verdict.selected_index for verdict in verdicts]
     places = np.full((len(verdicts), max((len(verdict.votes) for verdict in verdicts), default=0)), np.nan)
@@ -464,7 +449,7 @@ def summarize_votes(
     right, values = _look_up(scale.values, truth), as_array(verdict.aggregated_value for verdict in verdicts)
     return VoteSummary(
         scores=summarize(verdicts, [criterion.score_range] * len(verdicts), level=level),
-        krippendorff_alpha=scale.alpha(scale.as_ratings(places), **drawn),
+        krippendorff_alpha=scale.alpha(scale.as_ratings(places), level=level),
         num_votes=len(votes),
         num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),
         num_out_of_scale=sum(vote.unscored_reason == "no_match" for vote in votes),
@@ -474,7 +459,7 @@ def summarize_votes(
         if np.isnan(truth).all()
         else Comparison(
             errors=defined(lambda: value_errors(right, values, level=level, bounds=scale.bounds)),
-            **compare_labels(truth, as_array(selected), scale, **drawn),
+            **compare_labels(truth, as_array(selected), scale, level=level),
         ),
         level=float(level),
     )
@@ -700,8 +685,7 @@ def against_gold(
     rows = [each for each, _ in kept]
     compared = [row for row in rows if (row.selected if gold is None else row.score) is not None]
     over = results.analysis.level_over([]).over([row.together for row in rows])
-    draws = resamples or results.parameters.get("resamples", 1000)
-    drawn = Drawing(level=over, resamples=draws, seed=results.parameters["seed"])
+    over = replace(over, resamples=resamples or over.resamples)
     truth, judged = as_array(number for _, number in kept), as_array(row.score for row in rows)
     instances = [row.instance for row in rows]
     grouped = None if groups is None else _of_rows(rows, groups, "groups")
@@ -710,7 +694,7 @@ def against_gold(
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
-        **{**_of_labels(rows, scale, **drawn), "num_compared": len(compared), "num_references": len(rows)},
+        **{**_of_labels(rows, scale, level=over), "num_compared": len(compared), "num_references": len(rows)},
         title=f"{title} against gold",
         num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
@@ -720,7 +704,7 @@ def against_gold(
         errors=Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")
         if outside
         else defined(lambda: value_errors(truth, judged, level=over, bounds=scale.bounds)),
-        parameters={**drawn, "level": over.level},
+        parameters={"level": over.level, "resamples": over.resamples, "seed": over.seed},
     )
 
 
@@ -752,13 +736,13 @@ def _of_rows(asked: Sequence[Asked], entries: Iterable[Any], name: str) -> list[
     return [column[each.instance] for each in asked]
 
 
-def _of_labels(rows: Sequence[Asked], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
+def _of_labels(rows: Sequence[Asked], scale: Scale, *, level: Level) -> dict[str, Any]:
     """Compute the fields that compare labels."""
     truth, judged = as_array(row.label for row in rows), as_array(row.selected for row in rows)
-    rates = defined(lambda: option_rates(truth, judged, scale.labels, level=drawn["level"]))
+    rates = defined(lambda: option_rates(truth, judged, scale.labels, level=level))
     return {
-        **compare_labels(truth, judged, scale, **drawn),
-        "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, **drawn)),
+        **compare_labels(truth, judged, scale, level=level),
+        "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, level=level)),
         "options": rates or (),
     }
 
@@ -907,7 +891,7 @@ class CriterionReliability:
     num_clusters: int | None = None
 
 
-def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack[Drawing]) -> CriterionReliability:
+def criterion_reliability(judge_id: str, questions: Questions, *, level: Level) -> CriterionReliability:
     """Measure a judge on one criterion by its votes.
 
     Position is measured on single votes: a draw in an order and the draw of the same number in the reverse order. So
@@ -917,7 +901,7 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
     Args:
         judge_id: The id of the judge.
         questions: The questions with the votes of all judges.
-        **drawing: Level of the intervals, resamples and seed of those of kappas.
+        level: The level of the intervals.
 
     Example:
         >>> from evenhand.aggregation.verdict import aggregate
@@ -930,13 +914,13 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
         ...             for order, index in zip(orders, selections)]
         >>> asked = [Asked(row, aggregate(votes(*pair), cites)) for row, pair in enumerate([(0, 0), (1, 1), (0, 1)])]
         >>> questions = Questions(cites, VoteRules(), tuple(asked))
-        >>> report = criterion_reliability("a", questions, level=0.95, resamples=100, seed=0)
+        >>> report = criterion_reliability("a", questions, level=0.95)
         >>> round(report.position.position_consistency.estimate, 3), report.position.n_primacy
         (0.667, 1)
         >>> report.repetition.reason
         'no prompt has a selection in two draws: set samples to 3 or more'
     """
-    asked, criterion, level = questions.of_judge(judge_id), questions.criterion, drawing["level"]
+    asked, criterion = questions.of_judge(judge_id), questions.criterion
     scale, (low, high) = Scale.of(criterion, questions.sides), criterion.score_range
     repetition, spread = _of_draws(asked, scale, level, (high - low) / 2)
     return CriterionReliability(
@@ -954,33 +938,32 @@ def criterion_reliability(judge_id: str, questions: Questions, **drawing: Unpack
         spread=spread,
         verbosity=verbosity(asked, scale, level),
         verbosity_given_people=verbosity(asked, scale, level, given_people=True),
-        people=compare_with_people(asked, scale, **drawing),
+        people=compare_with_people(asked, scale, level=level),
         confidences=confidences_of(asked, scale, level=level),
         level=float(level),
     )
 
 
 def reliability_of_judges(
-    questions: Sequence[Questions], judges: Sequence[str], **drawing: Unpack[Drawing]
+    questions: Sequence[Questions], judges: Sequence[str], *, level: Level
 ) -> tuple[tuple[CriterionReliability, ...], tuple[JudgesAgreement, ...]]:
     """Measure every judge on every criterion, and how far the judges agree where there are several.
 
     Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
     selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
     """
-    results = tuple(criterion_reliability(judge, each, **drawing) for each in questions for judge in judges)
+    results = tuple(criterion_reliability(judge, each, level=level) for each in questions for judge in judges)
     agreements = []
     for each in questions if len(judges) > 1 else ():
         asked = {judge: each.of_judge(judge) for judge in judges}
-        over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
-        drawn = Drawing(level=over, resamples=drawing["resamples"], seed=drawing["seed"])
+        over = IntervalLevel.of(level).over([question.together for question in asked[judges[0]]])
         by_side, scale = Scale.of(each.criterion, each.sides), Scale.of(each.criterion)
         preferred, selected = (
             {judge: [own.place_of(question.verdict) for question in found] for judge, found in asked.items()}
             for own in (by_side, scale)
         )
-        (everyone,) = panels(selected, {}, scale, **drawn)
-        agreements.append(JudgesAgreement(each.criterion.name, all_pairs(preferred, {}, by_side, **drawn), everyone))
+        (everyone,) = panels(selected, {}, scale, level=over)
+        agreements.append(JudgesAgreement(each.criterion.name, all_pairs(preferred, {}, by_side, level=over), everyone))
     return results, tuple(agreements)
 
 
@@ -1124,9 +1107,9 @@ def verbosity(
     )
 
 
-def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[Drawing]) -> PeopleComparison | Missing:
+def compare_with_people(asked: Sequence[Asked], scale: Scale, *, level: Level) -> PeopleComparison | Missing:
     """Compare the votes and verdicts with the labels of people, on the questions that these labelled."""
-    labelled, level = [question for question in asked if question.label is not None], drawing["level"]
+    labelled = [question for question in asked if question.label is not None]
     if not labelled:
         return NO_LABELS
     votes, draws = [], []
@@ -1141,7 +1124,7 @@ def compare_with_people(asked: Sequence[Asked], scale: Scale, **drawing: Unpack[
     over = IntervalLevel.of(level).over([question.together for question in asked])
     nothing = "nothing that people labelled has a selection of the judge"
     return PeopleComparison(
-        **compare_labels(truth, judged, scale, level=over, resamples=drawing["resamples"], seed=drawing["seed"]),
+        **compare_labels(truth, judged, scale, level=over),
         vote_accuracy=_share(votes, level, nothing),
         all_orders_right=_share(draws, level, nothing),
     )

@@ -31,7 +31,7 @@ from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_layout, expanded, written_whole
-from evenhand.judge_reliability.reliability import Drawing, Scale, all_pairs, pairs_of_raters_table, panels
+from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.made_by import digest
@@ -59,7 +59,7 @@ SCORE_LEVELS: Final = 5
 FEWEST_OF_A_STRATUM: Final = 2
 """The fewest units drawn per stratum: one does not show how far units differ."""
 
-AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
+LEVEL: Final = 0.95
 
 
 class AskedOfPeople(FrozenModel):
@@ -504,9 +504,9 @@ class SheetLabels(Labels, PrintedTables):
             criterion = self.draw.criteria[places[0]]
             scale = Scale.of(criterion)
             name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
-            pairs = all_pairs({}, humans, scale, **AGREEMENT)
-            of_all = panels({}, humans, scale, **AGREEMENT)
-            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
+            pairs = all_pairs({}, humans, scale, level=LEVEL)
+            of_all = panels({}, humans, scale, level=LEVEL)
+            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=LEVEL)
 
     def save(self, path: str | Path) -> None:
         """Write a row for each label as JSON lines, which ``evenhand.correct`` reads too.

@@ -173,10 +173,10 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
     Args:
         results: What was judged.
         gold: :class:`Labels`; the path of a file, a frame or rows, one per label, with a column that names the row
-            (``id``: its id, or its number where rows have none), those that name the question where there are several
-            (``system`` and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row ->
-            label; or None for the gold labels that the result holds. Columns ``annotator`` and ``probability`` say who
-            gave a label, and with which probability its row was drawn.
+            (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
+            and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
+            number where rows have none) -> label; or None for the gold labels that the result holds. Columns
+            ``annotator`` and ``probability`` say who gave a label, and with which probability its row was drawn.
         label_field: The column with the label.
         required: Whether a result without labels is refused; else it has none.
 
@@ -239,7 +239,8 @@ class _GoldReader:
         self.by_row: dict[int, list[QuestionName]] = {}
         for name in self.subjects:
             self.by_row.setdefault(name[0], []).append(name)
-        self.rows = {name: row for row, name in enumerate(results.ids)} or {str(row): row for row in self.by_row}
+        numbers = {str(row): row for row in self.by_row}
+        self.rows = {"id": {name: row for row, name in enumerate(results.ids)} or numbers, "instance": numbers}
 
     def read(self, gold: object) -> Labels:
         where = repr(str(gold)) if isinstance(gold, (str, Path)) else "gold"
@@ -249,7 +250,7 @@ class _GoldReader:
             rows = () if isinstance(gold, Sequence) and not gold else read_rows(gold)
         if not rows:
             return Labels(())
-        self._check_columns(list(dict.fromkeys(name for row in rows for name in row)), where)
+        key = self._check_columns(list(dict.fromkeys(name for row in rows for name in row)), where)
         designs = {row.get("design") for row in rows}
         design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
         entries = []
@@ -260,35 +261,37 @@ class _GoldReader:
             share = number_of(row.get("probability"))
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
-            name = self._subject(self._row(row.get("id"), at), row, value, at)
+            name = self._subject(self._row(row.get(key), key, at), row, value, at)
             annotator = str(row.get("annotator") or "")
             entries.append(Label(name, self._value(name, value, at), annotator, share))
         return Labels(tuple(entries), design)
 
-    def _check_columns(self, columns: Sequence[str], where: str) -> None:
-        """Refuse a table without the columns of rows and labels, and columns that are not read."""
-        for name in ("id", self.label_field):
+    def _check_columns(self, columns: Sequence[str], where: str) -> str:
+        """Return the column that names rows; refuse a table without it or labels, and columns that are not read."""
+        key = "instance" if "instance" in columns and "id" not in columns else "id"
+        for name in (key, self.label_field):
             if name not in columns:
                 raise InvalidInputError(
                     f"{where} has no column {name!r}. {did_you_mean(name, columns)} Give a row for each label: 'id' "
-                    "names the row of the data (its number, from 0, where rows have no ids), and label_field=… the "
-                    "column with the label"
+                    "names the row of the data (or 'instance' its number, from 0), and label_field=… the column with "
+                    "the label"
                 )
-        known = ("id", *self.names, self.label_field, "annotator", "probability", "design")
+        known = (*self.rows, *self.names, self.label_field, "annotator", "probability", "design")
         for name in columns:
             if name not in known:
                 raise InvalidInputError(
                     f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
                     f"{did_you_mean(name, known)}"
                 )
+        return key
 
-    def _row(self, given: object, where: str) -> int:
+    def _row(self, given: object, key: str, where: str) -> int:
         """Find the row that an id names, or a number counted from 0."""
-        row = self.rows.get(name_of(given))
+        row = self.rows[key].get(name_of(given))
         if row is None:
             raise InvalidInputError(
-                f"{where} is about the row {given!r}, which was not judged; rows are called {list(self.rows)[:5]!r} …: "
-                "give the ids of the data, or numbers of rows counted from 0"
+                f"{where} is about the row {given!r}, which was not judged; rows are called "
+                f"{list(self.rows[key])[:5]!r} …: give the ids of the data, or numbers of rows counted from 0"
             )
         return row
 

@@ -242,8 +242,9 @@ class AssessingJudge(JudgeMetric):
             criterion,
             judged[0].mode.rules,
             samples=self.samples,
-            level=clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval),
-            seed=self.seed,
+            level=clustered_level(
+                self.confidence_level, [each.about.cluster for each in judged], self.interval, seed=self.seed
+            ),
         )
         scores = {} if report is None else report.scores(with_intervals=self.return_confidence_interval)
         return {f"{name}_{each}": value for each, value in scores.items()}
@@ -553,7 +554,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
         scores["items"] = [
             {
                 "name": item.label,
-                **{name: getattr(item, name) for name in ("question", "category", "weight")},
+                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
                 **scores_of(item, with_intervals=shown),
             }
             for item in measures.items
@@ -717,17 +718,6 @@ class ChoiceMetric(JudgeMetric):
 
     flow: str = "one_step"
     asks, compares = "choose", True
-
-    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
-        """Return the candidates of each instance."""
-        found = super().subjects(inputs, judged)
-        for about in found:
-            if len(about.texts) < 2:
-                raise InvalidInputError(
-                    f"instance {about.instance} has the candidates {list(about.texts)!r}; give two or more (None where "
-                    "one is missing)"
-                )
-        return found
 
 
 def choices(votes: Sequence[Vote], names: Sequence[str]) -> Dict[str, Any]:
@@ -1021,9 +1011,13 @@ class VoteAggregation(EvenhandMetric):
             [each.verdict for each in judgements],
             criterion,
             [None if each.gold is None else criterion.labels.index(each.gold) for each in judgements],
-            level=clustered_level(self.confidence_level, [each.cluster for each in judgements], self.interval),
-            resamples=self.resamples,
-            seed=self.seed,
+            level=clustered_level(
+                self.confidence_level,
+                [each.cluster for each in judgements],
+                self.interval,
+                self.resamples,
+                self.seed,
+            ),
         )
         warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
         shown = self.return_confidence_interval

@@ -519,14 +519,6 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
             names.append((self.evaluator_name or own).lower() + label)
         return judges, "+".join(dict.fromkeys(names))
 
-    def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
-        """Return the context of the response, as ``context_fields`` says."""
-        _, references, task_data = given
-        fields = context_mapping(self.context_fields)
-        if not fields:
-            fields = recipe_context_fields(task_data, judged, with_context=fields is None)
-        return context_of(task_data, fields, judged, row, texts_of(references))
-
     def subject(self, row: int, given: EvaluationInput, judged: Any) -> Subject:
         """Return the response of an instance, or its responses, and what the judge is shown with them.
 
@@ -544,17 +536,17 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
             return Subject(row, {"": None}, judged=judged)
         else:
             texts = {"": text_of(response, f"the prediction of instance {row}")}
-        marked = getattr(given, "instance", {}).get(CLASSIFICATION)  # by the recipe, or by the task data
+        fields, references, task_data = context_mapping(self.context_fields), texts_of(given[1]), given[2]
+        if not fields:
+            fields = recipe_context_fields(task_data, judged, with_context=fields is None)
+        marked = {CLASSIFICATION: getattr(given, "instance", {}).get(CLASSIFICATION)}  # by the recipe
         return Subject(
             instance=row,
             texts=texts,
-            context=self.context_of(given, judged, row),
-            references=texts_of(given[1]),
+            context=context_of(task_data, fields, judged, row, references),
+            references=references,
             draw_key=json.dumps(given, default=str),  # a group of the data draws as the whole does
-            data_classifications=(
-                *classifications_of({CLASSIFICATION: marked}, row),
-                *classifications_of(given[2], row),
-            ),
+            data_classifications=(*classifications_of(marked, row), *classifications_of(task_data, row)),
             guidelines=self.guidelines,
             judged=judged,
         )
@@ -692,7 +684,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
 
     def label_of(self, instance: int, row: Mapping[str, Any]) -> Gold:
         """Return the label that people gave to an instance; None without one."""
-        label = {"instance": instance, "label": field_of(row, self.gold_field, instance, "gold_field")}
+        label = {"id": instance, "label": field_of(row, self.gold_field, instance, "gold_field")}
         if self.gold_probability_field is not None:
             label["probability"] = field_of(row, self.gold_probability_field, instance, "gold_probability_field")
         return None if label["label"] is None or is_abstention(label["label"]) else label
@@ -724,7 +716,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         asked = Counter(results.question_name(cell)[0] for cell in results.cells())
         rows: List[Mapping[str, Any]] = []
         for label in [each.gold for each in judged if each.gold and asked[each.about.instance]]:
-            given, several = label["label"], asked[label["instance"]] > 1
+            given, several = label["label"], asked[label["id"]] > 1
             column = results.labelled_by[-1] if several else "annotator"
             named = given.items() if isinstance(given, Mapping) else ()
             rows += [{**label, column: str(name), "label": each} for name, each in named] or [label]

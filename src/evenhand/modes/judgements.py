@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,12 +23,12 @@ import pyarrow.compute as pc
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
-from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, format_share, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -74,6 +75,10 @@ from evenhand.statistics.ranking import PairedDifference
 from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
 
 
+class DifferentRangesWarning(EvenhandWarning):
+    """Scores in different units are averaged."""
+
+
 @dataclass(frozen=True)
 class DirectMode(Mode[Verdict]):
     """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion.
@@ -111,6 +116,15 @@ class DirectMode(Mode[Verdict]):
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
+        units = {about.judged.units: about.judged.name for about in subjects}  # rows may bring criteria of their own
+        if len(units) > 1:
+            listed = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in units.items())
+            warnings.warn(
+                f"the scores of the rows' criteria have different ranges ({listed}), so that their mean has no unit: "
+                "give their options values of one range, or group the rows by their criteria",
+                DifferentRangesWarning,
+                stacklevel=2,
+            )
         ranges = [about.judged.score_range for about in subjects]
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
 
@@ -154,6 +168,7 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None if no reading of them would give a score.
+        raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; None without repeated draws.
     """
 
@@ -164,6 +179,7 @@ class RubricResult:
     score: float | None
     raw_score: float | None
     bounds: tuple[float, float] | None
+    raw_bounds: tuple[float, float] | None
     spread: float | None = None
 
     @property
@@ -211,6 +227,7 @@ class RubricSummary(ReplyMeasures):
         num_na: Responses to which no criterion applies; ``score`` excludes them.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, minus the penalty.
+        raw_unscored_bounds: The bounds of ``raw_score``, if too many votes are unscored for the mean to lead.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
@@ -219,7 +236,7 @@ class RubricSummary(ReplyMeasures):
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
-    raw_score: Interval | Missing = measure("score")
+    raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
     length_penalty: Interval | Missing = measure("score")
     spread: Interval | Missing = measure("score", name="overall_spread")
     num_instances: int
@@ -229,6 +246,7 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
     unscored_bounds: UnscoredBounds | None
+    raw_unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True)
@@ -387,12 +405,15 @@ def rubric_result(
     taken, least = length_penalty or 0.0, 0.0 if rubric.clip == "score" else -math.inf
     judged = zip(verdicts, values, rubric.criteria, means, strict=True)
     extremes = [_extremes(verdict, value, criterion, is_mean=mean) for verdict, value, criterion, mean in judged]
-    ends = [rubric_score(verdicts, rubric, own).score for own in zip(*extremes, strict=True)]
-    bounds = None
-    if ends != [None, None]:
-        possible = zip(ends, rubric_range(rubric).score, strict=True)
-        low, high = (max((limit if end is None else end) - taken, least) for end, limit in possible)
-        bounds = low, high
+    ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
+
+    def bounds(name: str, least: float) -> tuple[float, float] | None:
+        if all(end.score is None for end in ends):
+            return None
+        limits = zip((getattr(end, name) for end in ends), getattr(rubric_range(rubric), name), strict=True)
+        low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
+        return low, high
+
     return RubricResult(
         rubric=rubric,
         verdicts=tuple(verdicts),
@@ -400,7 +421,8 @@ def rubric_result(
         length_penalty=length_penalty,
         score=None if score.score is None else max(score.score - taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=bounds,
+        bounds=bounds("score", least),
+        raw_bounds=bounds("raw_score", -math.inf),
         spread=_spread_of_draws(verdicts, rubric, rules, length_penalty),
     )
 
@@ -480,9 +502,9 @@ def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: L
     low, high = float(min(possible)), float(max(possible))
     bounds = (max(low - greatest, 0.0) if all(rubric.clip == "score" for rubric in rubrics) else low, high)
     score, leading = bounded_mean(scores, limits, level=level, bounds=bounds)
-    raw_score, _ = bounded_mean(
+    raw_score, raw_leading = bounded_mean(
         [None if lowest == highest else result.raw_score for result in results],
-        (),
+        [result.raw_bounds for result in results],
         level=level,
         bounds=(lowest - greatest, highest),
     )
@@ -500,6 +522,7 @@ def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: L
         num_na=sum(result.na for result in results),
         **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits).items()},
         unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
+        raw_unscored_bounds=raw_leading,
         **reply_measures(
             [verdict.votes for result in results for verdict in result.verdicts],
             rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
@@ -706,6 +729,7 @@ class JudgementAnalysis(VerdictAnalysis):
 
     kind: ClassVar = "judgements"
     judged: ClassVar = ("systems", "criteria", "rubric")
+    agreement_by: ClassVar = ("system", "criterion")
     same_rows: ClassVar = ("system", "criterion")
 
     @classmethod
@@ -794,7 +818,7 @@ class JudgementAnalysis(VerdictAnalysis):
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """Return the measures of the rubric and each criterion, and the differences."""
+        """Return the measures of the rubric and each criterion, the differences, and the agreement with labels."""
         for system, rubric in self.rubric_scores.items():
             n = rubric.num_instances - rubric.num_unscored - rubric.num_na
             yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.unscored_counts)
@@ -806,6 +830,7 @@ class JudgementAnalysis(VerdictAnalysis):
                 if found.name != "agreement":  # which the summary has
                     yield Reported(criterion, (system,), found, panel.num_judged)
         yield from reported_differences((*self.rubric_differences, *self.differences))
+        yield from self.reported_agreements()
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
@@ -839,7 +864,6 @@ class JudgementAnalysis(VerdictAnalysis):
                 samples=samples,
                 reference=None if all(value is None for value in right) else right,
                 level=self.level_of(system),
-                seed=self.parameters["seed"],
             )
             found |= {} if report is None else {(system, criterion.name): report}
         return found
@@ -885,6 +909,9 @@ class JudgementAnalysis(VerdictAnalysis):
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
+        if self.gold_agreements:
+            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
+            table = table.with_column("agrees with gold", agreements)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),

@@ -11,7 +11,6 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, weights_by_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.reliability import (
-    Drawing,
     PanelAgreement,
     RaterPair,
     Scale,
@@ -96,8 +95,6 @@ class VoteAnalysis(VerdictAnalysis):
                 self.criterion,
                 [None if each.gold is None else labels.index(each.gold) for each in own],
                 level=self.level_of(system),
-                resamples=self.parameters["resamples"],
-                seed=self.parameters["seed"],
             )
             for system, own in self.by_system.items()
         }
@@ -170,10 +167,9 @@ class AgreementAnalysis(Analysis):
             for setting in ("votes", "gold_fields")
         )
         level = self.level_over([cell.about["cluster"] for cell in cells])
-        drawn = Drawing(level=level, resamples=parameters["resamples"], seed=parameters["seed"])
         scale = Scale.of(self.criterion)
-        self.pairs: tuple[RaterPair, ...] = all_pairs(judges, humans, scale, **drawn)
-        self.panels: tuple[PanelAgreement, ...] = panels(judges, humans, scale, **drawn)
+        self.pairs: tuple[RaterPair, ...] = all_pairs(judges, humans, scale, level=level)
+        self.panels: tuple[PanelAgreement, ...] = panels(judges, humans, scale, level=level)
         self.missing = {name: selected.count(None) for name, selected in {**judges, **humans}.items()}
 
     @classmethod

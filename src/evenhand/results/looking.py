@@ -266,13 +266,6 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
     def __iter__(self) -> Iterator[VerdictView]:
         return iter(self.views)
 
-    def __bool__(self) -> bool:
-        return next(self._stream(), None) is not None
-
-    def _stream(self) -> Iterator[VerdictView]:
-        """Yield one after the other, without holding them all."""
-        return iter(self.views if "views" in vars(self) else self.source())
-
     @overload
     def __getitem__(self, key: int) -> VerdictView: ...
     @overload
@@ -282,7 +275,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
     def filter(self, keep: Callable[[VerdictView], bool]) -> VerdictList:
         """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
-        return self._of("chosen by a function", lambda: filter(keep, self._stream()))
+        return self._of("chosen by a function", lambda: filter(keep, self.source()))
 
     def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
         """Sort the verdicts, the greatest first; verdicts without such a number come last.
@@ -302,25 +295,25 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             number = ORDERS[by](view)
             return math.inf if number is None else sign * number
 
-        return self._of(f"by {by}", lambda: sorted(self._stream(), key=key))
+        return self._of(f"by {by}", lambda: sorted(self.source(), key=key))
 
     def head(self, n: int = 5) -> VerdictList:
         """Return the first verdicts."""
         if n < 0:
             raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
-        return self._of(f"the first {n}", lambda: islice(self._stream(), n))
+        return self._of(f"the first {n}", lambda: islice(self.source(), n))
 
     def disagreements(self) -> VerdictList:
         """Keep the verdicts on which the votes disagree."""
-        return self._of("votes differ", lambda: (view for view in self._stream() if view.divided))
+        return self._of("votes differ", lambda: (view for view in self.source() if view.divided))
 
     def flips(self) -> VerdictList:
         """Keep the verdicts on which a judge changed its choice with the order."""
-        return self._of("flipped in another order", lambda: (view for view in self._stream() if view.flipped))
+        return self._of("flipped in another order", lambda: (view for view in self.source() if view.flipped))
 
     def unscored(self) -> VerdictList:
         """Keep the verdicts whose votes are all unscored."""
-        return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
+        return self._of("unscored", lambda: (view for view in self.source() if view.unscored))
 
     def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
         return VerdictList(f"{self.what}, {what}", source)

@@ -7,7 +7,7 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -59,15 +59,12 @@ from evenhand.results.vote_columns import (
     votes_tables,
     write,
 )
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals
 from evenhand.votes import Verdict, without_lone_surrogates
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-
-
-TO_GOLD: Final = "results.against_gold() compares the verdicts with the labels of people."
 
 
 class Analysis:
@@ -96,6 +93,9 @@ class Analysis:
 
     labelled_by: ClassVar[tuple[str, ...]] = ()
     """The columns that distinguish the questions about a row, as labels of people name them."""
+
+    agreement_by: ClassVar[tuple[str, ...]] = ()
+    """The columns by which the agreement with labels of people is reported."""
 
     same_rows: ClassVar[tuple[str, ...]] = ()
     """The columns that distinguish the groups that all have the same rows."""
@@ -158,7 +158,9 @@ class Analysis:
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """Return the level of intervals over rows of these clusters, and their method."""
-        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
+        given = self.parameters
+        draws = given.get("resamples", 1000), given.get("seed", 0)
+        return clustered_level(given["level"], clusters, given["interval"], *draws)
 
     @cached_property
     def by_system(self) -> Mapping[str, Sequence[Any]]:
@@ -215,13 +217,12 @@ class Analysis:
 
     @property
     def run_notes(self) -> tuple[str, ...]:
-        """The notes on unscored votes, on how replies were read, early stops, the baseline judge and labels."""
+        """The notes on unscored votes, on how replies were read, on early stops and on the baseline judge."""
         return (
             *unscored_note(self.unscored_counts),
             *readings_note(self.vote_columns.readings()),
             *early_stop_note(self.parameters),
             *baseline_note(self.parameters["judges"]),
-            *([TO_GOLD] if self.parameters.get("gold_fields") else []),
         )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
@@ -250,6 +251,33 @@ class Analysis:
     def reported(self) -> Iterator[Reported]:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""
         return iter(())
+
+    @cached_property
+    def gold_agreements(self) -> Mapping[tuple[str, ...], Interval | None]:
+        """:attr:`agreement_by` -> the share of verdicts that select the label of a person, of those that have both.
+
+        None where no verdict has both; empty without labels. Intervals are over rows of the data, or their clusters.
+        """
+        found: dict[tuple[str, ...], list[tuple[Hashable, float]]] = {}
+        for part in self.parts(texts=False) if self.parameters.get("gold_fields") else ():
+            for about, asked in zip(part.stored.abouts(), part.asked(), strict=True):
+                if asked.gold is not None:
+                    same = np.nan if asked.selected is None else float(asked.selected == asked.gold)
+                    unit = about["instance"] if about["cluster"] is None else about["cluster"]
+                    found.setdefault(tuple(about[name] for name in self.agreement_by), []).append((unit, same))
+        columns = {of: tuple(zip(*own, strict=True)) for of, own in found.items()}
+        level = self.level_over([])
+        return {of: mean_intervals(same, level=level.over(units))[0] for of, (units, same) in columns.items()}
+
+    def gold_agreement(self, *of: str) -> Interval | None:
+        """Return the agreement with labels of people of a system and criterion, or as :attr:`agreement_by` says."""
+        return self.gold_agreements.get(of)
+
+    def reported_agreements(self) -> Iterator[Reported]:
+        """Give the measures of agreement with labels of people."""
+        for of, share in self.gold_agreements.items():
+            if share is not None:
+                yield Reported("".join(of[1:]), of[:1], Measure("gold_agreement", (), share, "share"), share.n)
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
         """Return the least and the greatest score of a group of rows; None if there is no such group.
@@ -451,8 +479,7 @@ class Results(PrintedTables):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict, in the order of :meth:`cells`."""
-        for part in self.analysis.parts():
-            yield from part.asked()
+        return (asked for _, asked in self.cells_with_questions())
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""

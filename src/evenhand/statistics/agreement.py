@@ -100,8 +100,6 @@ def cohen_kappa(
     weights: Weighting | None = None,
     categories: Sequence[float] | None = None,
     level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Interval:
     r"""Compute Cohen's kappa of two judges.
 
@@ -115,8 +113,6 @@ def cohen_kappa(
         weights: None, ``linear`` or ``quadratic``.
         categories: The scale; needed for weights if a category in the middle does not occur.
         level: The level of the interval.
-        resamples: Draws for the interval.
-        seed: The seed of the draws.
 
     Raises:
         EstimationError: No unit has both ratings, or both judges used one and the same category throughout.
@@ -145,7 +141,7 @@ def cohen_kappa(
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
     terms, over = (rows(indices), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
-    return _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
+    return _coefficient("cohen_kappa", disagreement, *terms, level=over)
 
 
 def krippendorff_alpha(
@@ -154,8 +150,6 @@ def krippendorff_alpha(
     metric: Metric = "nominal",
     categories: Sequence[float] | None = None,
     level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Interval:
     r"""Compute Krippendorff's alpha of any number of judges, with missing ratings.
 
@@ -170,8 +164,6 @@ def krippendorff_alpha(
         metric: ``nominal``, ``ordinal`` or ``interval``.
         categories: The scale in order; those that occur, in ascending order, if not given.
         level: The level of the interval.
-        resamples: Draws for the interval.
-        seed: The seed of the draws.
 
     Raises:
         EstimationError: No unit with two ratings, or a single category throughout.
@@ -202,7 +194,7 @@ def krippendorff_alpha(
 
     one = np.eye(count) * counts.sum(axis=1).mean()
     terms, over = (rows(counts), rows((one[below] + one[above]) / 2), rows(one)), IntervalLevel.of(level).only(kept)
-    return _coefficient("krippendorff_alpha", disagreement, *terms, level=over, resamples=resamples, seed=seed)
+    return _coefficient("krippendorff_alpha", disagreement, *terms, level=over)
 
 
 _Disagreement = tuple[FloatArray, FloatArray]
@@ -217,8 +209,6 @@ def _coefficient(
     alike: FloatArray,
     *,
     level: IntervalLevel,
-    resamples: int,
-    seed: int,
 ) -> Interval:
     """Compute the coefficient of units with its interval.
 
@@ -229,8 +219,6 @@ def _coefficient(
         apart: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
         alike: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
         level: With the clusters of the units.
-        resamples: Draws for the interval.
-        seed: The seed of the draws.
     """
     if disagreement(rows.sum(axis=0, keepdims=True))[1][0] <= _ROUNDING:
         raise EstimationError(
@@ -242,7 +230,7 @@ def _coefficient(
         observed, expected = disagreement(sums)
         return 1 - observed / expected
 
-    return bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
+    return bootstrap_interval(rows, coefficients, apart, alike, level=level)
 
 
 def _pairable(
@@ -449,9 +437,7 @@ def option_rates(
     return tuple(OptionRates(*found) for found in zip(labels, *sums, *rates, strict=True))
 
 
-def balanced_accuracy(
-    truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
-) -> Interval:
+def balanced_accuracy(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) -> Interval:
     """Compute the mean recall of the categories that occur in the truth, with equal weights.
 
     Range 0 to 1; a judge that always says the same has 1 / (number of categories). The interval is a Bayesian bootstrap
@@ -461,8 +447,6 @@ def balanced_accuracy(
         truth: (n_rows,) categories, NaN for missing.
         judged: (n_rows,).
         level: The level of the interval.
-        resamples: Draws for the interval.
-        seed: The seed of the draws.
 
     Raises:
         EstimationError: No row has both, or the truth is the same everywhere.
@@ -484,7 +468,7 @@ def balanced_accuracy(
     def mean_recall(sums: FloatArray) -> FloatArray:
         return np.asarray((sums[:, count:] / sums[:, :count]).mean(axis=1))
 
-    return bootstrap_interval(rows, mean_recall, wrong, right, level=over, resamples=resamples, seed=seed)
+    return bootstrap_interval(rows, mean_recall, wrong, right, level=over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -891,8 +875,6 @@ def effective_judges(
     reference: ArrayLike | None = None,
     *,
     level: Level = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> tuple[Interval, Interval]:
     r"""Compute the number of independent judges whose mean varies as much as the mean of this panel.
 
@@ -923,8 +905,6 @@ def effective_judges(
         values: (n_instances, n_judges), NaN for missing.
         reference: (n_instances,), NaN where it is not known.
         level: The level of the intervals.
-        resamples: Draws for the intervals.
-        seed: The seed of the draws.
 
     Returns:
         The number, in [1, k], and the mean correlation.
@@ -959,8 +939,6 @@ def effective_judges(
         _pair_moments(np.array([[least, greatest]]))[:, None],
         _pair_moments(np.array([[least, least], [greatest, greatest]]))[:, None],
         level=IntervalLevel.of(level).only(counted),
-        resamples=resamples,
-        seed=seed,
     )
     k = len({judge for pair in pairs for judge in pair})
     worth, low, high = (k / (1 + (k - 1) * max(rho, 0.0)) for rho in (found.estimate, found.high, found.low))

@@ -175,6 +175,8 @@ class IntervalLevel:
         level: In [0.5, 1).
         clusters: One label per row, in their order; None if every row is its own cluster.
         method: An `evenhand.options.IntervalMethod`; `ratio_intervals` says what each does.
+        resamples: The number of draws of :func:`bootstrap_interval`.
+        seed: The seed of these draws.
 
     Raises:
         InvalidInputError: A level out of range, or no such method.
@@ -187,6 +189,8 @@ class IntervalLevel:
     level: float = 0.95
     clusters: Sequence[Hashable] | None = None
     method: str = "auto"
+    resamples: int = 1000
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -556,8 +560,6 @@ def bootstrap_interval(
     towards: FloatArray,
     *,
     level: IntervalLevel,
-    resamples: int,
-    seed: int,
 ) -> Interval:
     r"""Bootstrap a statistic of sums over rows: Bayesian, over the rows' clusters and an unseen one.
 
@@ -574,9 +576,7 @@ def bootstrap_interval(
         statistic: Of sums (draws, …) the statistic of each, (draws,).
         against: (n_candidates, …), the terms of unseen rows that would lower the statistic.
         towards: The same for those that would raise it.
-        level: With the clusters of the rows.
-        resamples: The number of draws.
-        seed: The seed of the draws.
+        level: With the clusters of the rows, and the number and the seed of the draws.
 
     Source: Rubin (1981), "The Bayesian bootstrap".
     """
@@ -588,9 +588,9 @@ def bootstrap_interval(
     most = size * towards[int(np.argmax(statistic(total + size * towards)))]
     # k equal clusters with standard exponential weights are one with a Gamma weight of shape k
     alike, counts = np.unique(sums.reshape(k, -1), axis=0, return_counts=True)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(level.seed)
     drawn: list[FloatArray] = []
-    for block in block_sizes(len(alike), resamples):
+    for block in block_sizes(len(alike), level.resamples):
         weights = generator.standard_gamma(counts, (block, len(counts)))
         scale = k / weights.sum(axis=1, keepdims=True)
         own = (weights * scale @ alike).reshape(block, *total.shape)
@@ -607,8 +607,8 @@ def bootstrap_interval(
         level.level,
         "dirichlet_bootstrap",
         k,
-        resamples,
-        seed,
+        level.resamples,
+        level.seed,
         error if error > _NO_ERROR else None,
     )
 

@@ -8,6 +8,7 @@ only for ids that are not evenhand's own, for overrides in brackets behind an id
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,9 @@ from evenhand.question import comparison_criterion
 
 if TYPE_CHECKING:
     from evenhand.unitxt.bases import Criteria
+
+FURTHER_CATALOGS: Final = ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES")
+"""The settings of unitxt that name further catalogs, which may hold ids of the form ``….evenhand.…`` too."""
 
 Kind = Literal["criterion", "rubric", "checklist"]
 EXAMPLES: Final[Mapping[Kind, str]] = {
@@ -136,7 +140,8 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
     name, bracket, rest = identifier.partition("[")
     overrides = read_brackets(name, bracket + rest)
     path = own_entry(name)
-    if path is None and ".evenhand." not in name:
+    further = any(map(os.environ.get, FURTHER_CATALOGS))
+    if path is None and (".evenhand." not in name or further):
         from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
 
         register_catalog()
