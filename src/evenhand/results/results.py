@@ -506,7 +506,7 @@ class Results(PrintedTables):
             if row in {None, named}:
                 shown = None
                 if texts is not None:
-                    shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
+                    shown = (texts.context(cell.about, self.criterion_of(cell)), texts.shown(cell.about))
                 yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
 
     def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
