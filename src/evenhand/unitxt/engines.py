@@ -18,13 +18,14 @@ import logging
 import re
 import threading
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from json import JSONDecodeError
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Dict, Final, Self
 from uuid import uuid4
 
@@ -410,8 +411,9 @@ class UnitxtBridge:
             tried: Whether each request that was decided so far was answered.
         """
         try:
-            loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(_thread_of(self.engine), self._infer, requests)
+            future: Future[list[Completion | EngineError]] = Future()
+            _calls_of(self.engine).put((future, partial(self._infer, requests)))
+            found = await asyncio.wrap_future(future)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
             failure = read_failure(error, self.engine)
         else:
@@ -470,15 +472,36 @@ class UnitxtBridge:
         return replies
 
 
-_threads: weakref.WeakKeyDictionary[object, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+_Call = tuple[Future[Any], Callable[[], Any]]
+
+
+def _serve(calls: SimpleQueue[_Call | None]) -> None:
+    """Make the calls of an engine, one after the other, until None comes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    while (given := calls.get()) is not None:
+        future, call = given
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - the caller gets it
+                future.set_exception(error)
+        del given, future, call  # an engine to which nothing else refers ends with its last call
+    loop.close()
+
+
+_threads: weakref.WeakKeyDictionary[object, SimpleQueue[_Call | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def _thread_of(engine: object) -> ThreadPoolExecutor:
-    """Return the thread in which all calls of this engine are made, in every run; it ends with the engine."""
+def _calls_of(engine: object) -> SimpleQueue[_Call | None]:
+    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
+
+    The thread is a daemon, unlike those of an executor: a process that is interrupted twice does not wait for a call.
+    """
     with _lock:
         if engine not in _threads:
-            loop = asyncio.new_event_loop()
-            _threads[engine] = ThreadPoolExecutor(1, "evenhand-engine", asyncio.set_event_loop, (loop,))
-            weakref.finalize(engine, loop.close)
+            calls = _threads[engine] = SimpleQueue()
+            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
+            weakref.finalize(engine, calls.put, None)
         return _threads[engine]
