@@ -93,4 +93,4 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     assert (summary.num_instances, summary.num_unscored, summary.score.n) == (2, 1, 1)
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
     assert table.rescore(on_position_bias="first").entries[-1] == last
-    assert "missing_response" in set(table.to_pandas()["unscored_reason"])
+    assert "missing_response" in table.to_dataset()["unscored_reason"]

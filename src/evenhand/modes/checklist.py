@@ -641,9 +641,10 @@ class ChecklistAnalysis(Analysis):
             yield replace(asked, criterion=checklist, gold=labels.get(str(cell.about["gold"])))
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """Return the item, as a criterion."""
+        """Return the item, as a criterion that is shown with the context of the checklist."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]
-        return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        criterion = next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        return criterion.model_copy(update={"context_fields": checklist.context_fields})
 
     @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:

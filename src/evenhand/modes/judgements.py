@@ -17,6 +17,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
 
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
@@ -43,9 +45,16 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import (
+    OF_JUDGEMENTS,
+    ROWS,
     Cell,
     FloatArray,
+    OnDisk,
     VerdictColumns,
+    first_rows,
+    plain_verdict,
+    verdict_columns,
+    votes_table,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -63,7 +72,7 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
 
 
 class DifferentRangesWarning(EvenhandWarning):
@@ -629,25 +638,39 @@ class VerdictAnalysis(Analysis):
         return {each.name: each for each in self.criteria}
 
     @cached_property
-    def columns(self) -> Mapping[tuple[str, str], tuple[list[Outcome], VerdictColumns]]:
-        """``(system, criterion name)`` -> the outcome of each row, and the verdicts, from which all scores are made."""
-        rows = dict[tuple[str, str], list[Outcome]]()
-        parts = dict[tuple[str, str], list[VerdictColumns]]()
-        for part in self.parts(texts=False):
-            for key, own in part.by_system_and_criterion.items():
-                names = dict(zip(("system", "criterion"), key, strict=True))
-                label, verdicts = [names[name] for name in self.labelled_by], [each.verdict for each in own]
-                rows.setdefault(key, []).extend(
-                    Outcome.of_verdict((each.instance, *label), each.verdict, each.cluster) for each in own
-                )
-                masses = [covered_mass(verdict, self.by_name[key[1]], self.rules) for verdict in verdicts]
-                parts.setdefault(key, []).append(VerdictColumns.of(verdicts, masses))
-        keys = [(system, name) for name, system in product(self.by_name, self.systems)]
-        return {key: (rows[key], VerdictColumns.joined(parts[key])) for key in keys}
+    def columns(self) -> Mapping[tuple[str, str], tuple[pyarrow.Table, VerdictColumns]]:
+        """``(system, criterion name)`` -> its rows, and the verdicts on them, from which all scores are made.
+
+        For results on disk under the rules by which they were saved, they are columns of the files.
+        """
+        stored, rules = self.stored, ("rule", "weights", *VoteRules.model_fields)
+        if isinstance(stored, OnDisk) and all(
+            self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
+        ):
+            tables = stored.tables(OF_JUDGEMENTS.names)
+        else:
+            tables = (votes_table(list(part.cells_with_verdicts()), OF_JUDGEMENTS) for part in self.parts(texts=False))
+        found: dict[tuple[str, str], list[tuple[pyarrow.Table, VerdictColumns]]] = {
+            (system, name): [] for name, system in product(self.by_name, self.systems)
+        }
+        for table in tables:
+            rows, verdicts = first_rows(table), VerdictColumns.of_table(table)
+            for (system, name), parts in found.items():
+                is_of_system = pc.equal(rows["system"], without_lone_surrogates(system))
+                own = pc.and_(is_of_system, pc.equal(rows["criterion"], name))
+                parts.append((rows.select(ROWS).filter(own), verdicts.only(own.to_numpy())))
+        return {
+            key: (
+                pyarrow.concat_tables([rows for rows, _ in parts], promote_options="default"),
+                VerdictColumns.joined([verdicts for _, verdicts in parts]),
+            )
+            for key, parts in found.items()
+        }
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the rows of a system, with their clusters."""
-        return self.level_over([row.cluster for row in self.columns[system, self.criteria[0].name][0]])
+        rows, _ = self.columns[system, self.criteria[0].name]
+        return self.level_over(rows["cluster"].to_pylist())
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion."""
@@ -655,7 +678,13 @@ class VerdictAnalysis(Analysis):
 
     def outcomes_of(self, system: str, criterion: str, part_of: str | None = None) -> Outcomes:
         """Return the outcomes of a system on a criterion, which may be part of a rubric."""
-        rows, _ = self.columns[system, criterion]
+        names = {"system": system, "criterion": criterion}
+        label = [names[name] for name in self.labelled_by]
+        table, _ = self.columns[system, criterion]
+        rows = [
+            Outcome(row, ((row, *label),), score, selected, na=na, cluster=cluster)
+            for row, cluster, score, selected, na in zip(*(column.to_pylist() for column in table.columns), strict=True)
+        ]
         return Outcomes.by(self.by_name[criterion], rows, system=system, part_of=part_of)
 
     @property
@@ -683,21 +712,16 @@ class VerdictAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""
         for each in self.entries:
-            verdict = each.verdict
-            record = {
-                **{name: getattr(each, name) for name in self.names},
-                "selected_option": verdict.selected_label,
-                "score": verdict.aggregated_value,
-                "position_consistent": verdict.position_consistent,
-                "agreement": verdict.agreement,
-                "spread": verdict.spread,
-                "na": verdict.na,
-                "unscored_reason": verdict.unscored_reason,
-                "assessment": verdict.assessment,
-                "gold": each.gold,
-                "cluster": each.cluster,
-            }
-            yield with_votes(record, [verdict], votes=votes)
+            about = {name: getattr(each, name) for name in self.names}
+            record = {**about, **plain_verdict(each.verdict), "gold": each.gold, "cluster": each.cluster}
+            yield with_votes(record, [each.verdict], votes=votes)
+
+    def cells_with_verdicts(self) -> Iterator[Cell]:
+        """Give the cells with the columns of their verdicts: those of the records, and what else measures need."""
+        for cell, record, each in zip(self.stored.cells(), self.records(), self.entries, strict=True):
+            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
+            row = {name: value for name, value in record.items() if name not in cell.about}
+            yield cell._replace(about={**cell.about, **verdict_columns(each.verdict, mass, row)})
 
 
 class JudgementAnalysis(VerdictAnalysis):

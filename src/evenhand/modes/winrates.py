@@ -907,8 +907,7 @@ class WinrateAnalysis(Analysis):
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
         options = tuple(Option(label=label, value=value) for label, value in names)
-        described = self.criterion.description
-        return Criterion(name=self.criterion.name, description=described, options=options, scale="pairwise")
+        return self.criterion.model_copy(update={"options": options})
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, who may find two responses equal."""

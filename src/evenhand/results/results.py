@@ -47,6 +47,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import (
+    PREFIX,
     Cell,
     InMemory,
     OnDisk,
@@ -62,6 +63,7 @@ from evenhand.statistics.intervals import Interval, IntervalLevel, mean_interval
 from evenhand.votes import Verdict, without_lone_surrogates
 
 if TYPE_CHECKING:
+    import datasets
     import pandas as pd
 
 
@@ -206,12 +208,12 @@ class Analysis:
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
         """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
-        abouts = list(self.stored.abouts())
-        held = np.array(
-            [system in {None, *map(about.get, ("system", "first", "second"))} for about in abouts], dtype=bool
+        named = (
+            (about["instance"], system in {None, *map(about.get, ("system", "first", "second"))})
+            for about in self.stored.abouts()
         )
-        rows = np.array([about["instance"] for about in abouts], dtype=np.int64)
-        return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
+        cells = np.fromiter(named, dtype=[("row", np.int64), ("held", bool)])
+        return UnscoredCounts.of(self.vote_columns.only(cells["held"]), cells["row"][cells["held"]])
 
     @property
     def run_notes(self) -> tuple[str, ...]:
@@ -230,6 +232,10 @@ class Analysis:
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
         return self.records()
+
+    def cells_with_verdicts(self) -> Iterator[Cell]:
+        """Give the cells as files hold them: with the columns of a verdict, if the entries are verdicts."""
+        return self.stored.cells()
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
@@ -506,7 +512,7 @@ class Results(PrintedTables):
             if row in {None, named}:
                 shown = None
                 if texts is not None:
-                    shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
+                    shown = (texts.context(cell.about, self.criterion_of(cell)), texts.shown(cell.about))
                 yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
 
     def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
@@ -643,7 +649,9 @@ class Results(PrintedTables):
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
-        return pyarrow.concat_tables(votes_tables(self.named_cells()))
+        schema = self.stored.schema()
+        schema = schema and pyarrow.schema(each for each in schema if not each.name.startswith(PREFIX))
+        return pyarrow.concat_tables(votes_tables(self.named_cells(), schema))
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """Return the result of some of the questions only.
@@ -668,12 +676,12 @@ class Results(PrintedTables):
         if not any(stays):
             raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
         stored, header = self.stored.only(stays), dict(self.header)
-        left = list(stored.abouts())
+        left = {(each["instance"], *map(each.get, ("system", "first", "second"))) for each in stored.abouts()}
         if "systems" in header:
-            systems = {each.get(name) for each in left for name in ("system", "first", "second")}
+            systems = {system for _, *named in left for system in named}
             header["systems"] = [system for system in header["systems"] if system in systems]
         parameters = {name: value for name, value in self.parameters.items() if name not in LIMITS}
-        parameters["n"] = len({each["instance"] for each in left})
+        parameters["n"] = len({row for row, *_ in left})
         return self._of(self.analyse, {**header, "parameters": parameters}, stored)
 
     def rescore(self, **rules: Any) -> Self:  # noqa: ANN401 - as the kind of results has them
@@ -775,6 +783,12 @@ class Results(PrintedTables):
         rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(rows))
 
+    def to_dataset(self) -> datasets.Dataset:
+        """Return a Hugging Face data set with one row per entry, its votes inside."""
+        import datasets  # noqa: PLC0415 - as above
+
+        return datasets.Dataset.from_list(list(self.records(votes=True)))
+
     def to_run_file(self, path: str | Path | None = None) -> str:
         """Return the run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
 
@@ -800,9 +814,9 @@ class Results(PrintedTables):
     def save(self, path: str | Path, *, first: int = 0) -> None:
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
-        Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
-        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) are the :meth:`records` with their votes,
-        without a header: they are not read again.
+        Parquet (``.parquet``) has a row per vote, with the verdict in columns such as ``verdict_score``, which pandas,
+        DuckDB and ``datasets`` read without evenhand, and the header as JSON in its metadata ``evenhand``. JSON lines
+        (``.jsonl``) are the :meth:`records` with their votes, without a header: they are not read again.
 
         Args:
             path: The file.
@@ -823,10 +837,11 @@ class Results(PrintedTables):
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (
-            cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
-            for cell in self.named_cells()
+            cell._replace(about={**self._with_id(cell.about), "instance": cell.about["instance"] + first})
+            for part in self.analysis.parts()
+            for cell in part.cells_with_verdicts()
         )
-        write(path, header, cells)
+        write(path, header, cells, self.stored.schema())
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:
