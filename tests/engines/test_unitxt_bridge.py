@@ -1,6 +1,8 @@
 import asyncio
 import itertools
 import json
+import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from evenhand.question import Question
 from evenhand.unitxt.bases import Artifact, InferenceEngine
 from evenhand.unitxt.engine_replies import public_fields, secret_values
 from evenhand.unitxt.engines import UnitxtBridge
+from tests.support.processes import Running
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 
@@ -178,6 +181,33 @@ def test_a_refusal_of_all_is_fatal(count):
     outcomes = ask(UnitxtBridge(engine), *(request(f"poison {i}") for i in range(count)))
     assert [type(outcome) for outcome in outcomes] == [FatalEngineError] * count
     assert len(engine.batches) < 25  # 64 … 2 (6 calls), then eight single requests with the pairs and fours in between
+
+
+SLOW = """
+import time
+import evenhand
+from evenhand.judging import loop
+from evenhand.unitxt.bases import InferenceEngine
+
+loop.GRACE_SECONDS = 0.3
+
+class SlowEngine(InferenceEngine):
+    def prepare_engine(self): pass
+    def get_engine_id(self): return "slow"
+    def _infer(self, dataset, return_meta_data=False):
+        print("asked", flush=True)
+        time.sleep(60)
+
+evenhand.judge([{"response": "a"}], "Is it?", SlowEngine(), context_fields=[], journal=None, progress=False)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")
+def test_no_call_of_an_engine_outlasts_an_interrupt(tmp_path):
+    running = Running(SLOW, output=tmp_path / "told.txt")
+    running.wait_until(lambda: "asked" in running.told)
+    running.send(signal.SIGTERM)
+    assert running.wait(30) == 143
 
 
 def test_an_engine_without_chat_gets_a_text_with_headings():
