@@ -60,7 +60,7 @@ def test_retry_after_stops_the_whole_engine(header):
 
 
 def test_a_server_with_a_low_limit_is_obeyed_without_a_lost_vote():
-    """Most requests meet more 429s than max_retries, yet each is answered: only a standstill counts as a failure."""
+    """Most requests meet more 429s than max_retries, yet each is answered: four of them count as one attempt."""
     with JudgeServer(reply="Good", latency=0.02, capacity=2) as server:
         outcomes = ask_all(judge_at(server, max_in_flight=32, max_retries=2), [request(str(n)) for n in range(60)])
         assert server.refused > 30

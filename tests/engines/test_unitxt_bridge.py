@@ -1,9 +1,12 @@
 import asyncio
 import itertools
 import json
+import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,6 @@ from evenhand.question import Question
 from evenhand.unitxt.bases import Artifact, InferenceEngine
 from evenhand.unitxt.engine_replies import public_fields, secret_values
 from evenhand.unitxt.engines import UnitxtBridge
-from tests.support.processes import Running
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 
@@ -183,33 +185,6 @@ def test_a_refusal_of_all_is_fatal(count):
     assert len(engine.batches) < 25  # 64 … 2 (6 calls), then eight single requests with the pairs and fours in between
 
 
-SLOW = """
-import time
-import evenhand
-from evenhand.judging import loop
-from evenhand.unitxt.bases import InferenceEngine
-
-loop.GRACE_SECONDS = 0.3
-
-class SlowEngine(InferenceEngine):
-    def prepare_engine(self): pass
-    def get_engine_id(self): return "slow"
-    def _infer(self, dataset, return_meta_data=False):
-        print("asked", flush=True)
-        time.sleep(60)
-
-evenhand.judge([{"response": "a"}], "Is it?", SlowEngine(), context_fields=[], journal=None, progress=False)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")
-def test_no_call_of_an_engine_outlasts_an_interrupt(tmp_path):
-    running = Running(SLOW, output=tmp_path / "told.txt")
-    running.wait_until(lambda: "asked" in running.told)
-    running.send(signal.SIGTERM)
-    assert running.wait(30) == 143
-
-
 def test_an_engine_without_chat_gets_a_text_with_headings():
     engine = BridgeTestTextOnlyEngine()
     history = ({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "Fine."})
@@ -301,3 +276,31 @@ def test_engines_at_different_addresses_have_different_identities(field, place):
     one, other = ({place: {"api_key": "s3cr3t-key", field: value}} for value in (project, project[::-1]))
     assert identity_of(**one)["fields"] == {place: {field: project}}
     assert identity_of(**one) != identity_of(**other)
+
+
+SLOW = """
+import time, evenhand
+from evenhand.unitxt.bases import InferenceEngine
+
+class BridgeTestSlowEngine(InferenceEngine):
+    label: str = "slow"
+    def prepare_engine(self): pass
+    def get_engine_id(self): return "slow"
+    def _infer(self, dataset, return_meta_data=False):
+        print("called", flush=True)
+        time.sleep(120)
+
+how = {"response_fields": "answer", "context_fields": [], "journal": None, "progress": False}
+evenhand.judge([{"answer": "x"}], "Is it right?", BridgeTestSlowEngine(), **how)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_process_that_is_interrupted_twice_does_not_wait_for_a_call():
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen([sys.executable, "-c", SLOW], **pipes) as process:
+        assert process.stdout.readline() == "called\n"
+        for _ in range(2):
+            time.sleep(0.5)  # a signal that follows at once is an echo of the first
+            process.send_signal(signal.SIGINT)
+        assert process.wait(60) != 0

@@ -56,10 +56,11 @@ def test_the_scores_by_hand(table):
 def test_the_agreement_with_people_by_hand(table):
     # alder selects High, Mid or High, High against High, Mid, High; the mean 0.75 lies between two options, and a tie
     # goes to the worse one: Mid
-    assert table.against_gold("alder", "level").accuracy.estimate == 1.0
+    assert table.gold_agreement("alder", "level").estimate == 1.0
     # birch: Low, Low, Low against Low, nothing, Low
-    share = table.against_gold("birch", "level").accuracy
+    share = table.gold_agreement("birch", "level")
     assert (share.estimate, share.n) == (1.0, 2)
+    assert table.gold_agreement("alder", "polite") is None
 
 
 def test_the_judge_sees_the_context_and_not_the_system():
@@ -92,4 +93,4 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     assert (summary.num_instances, summary.num_unscored, summary.score.n) == (2, 1, 1)
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
     assert table.rescore(on_position_bias="first").entries[-1] == last
-    assert "missing_response" in set(table.to_pandas()["unscored_reason"])
+    assert "missing_response" in table.to_dataset()["unscored_reason"]

@@ -554,7 +554,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
         scores["items"] = [
             {
                 "name": item.label,
-                **{name: getattr(item, name) for name in ("question", "category", "weight")},
+                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
                 **scores_of(item, with_intervals=shown),
             }
             for item in measures.items
@@ -718,17 +718,6 @@ class ChoiceMetric(JudgeMetric):
 
     flow: str = "one_step"
     asks, compares = "choose", True
-
-    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
-        """Return the candidates of each instance."""
-        found = super().subjects(inputs, judged)
-        for about in found:
-            if len(about.texts) < 2:
-                raise InvalidInputError(
-                    f"instance {about.instance} has the candidates {list(about.texts)!r}; give two or more (None where "
-                    "one is missing)"
-                )
-        return found
 
 
 def choices(votes: Sequence[Vote], names: Sequence[str]) -> Dict[str, Any]:

@@ -227,8 +227,6 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
 
 MAX_BATCH: Final = 512
 """The greatest number of requests in one call of an engine."""
-END_SECONDS: Final = 5.0
-"""How long the requests may take to end that a failed call of an engine leaves."""
 QUIET_SECONDS: Final = 0.01
 """How long the next request may take to arrive before a batch leaves without it."""
 
@@ -418,7 +416,7 @@ class UnitxtBridge:
         """
         try:
             future: Future[list[Completion | EngineError]] = Future()
-            _queue_of(self.engine).put((future, partial(self._infer, requests)))
+            _calls_of(self.engine).put((future, partial(self._infer, requests)))
             found = await asyncio.wrap_future(future)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
             failure = read_failure(error, self.engine)
@@ -457,7 +455,7 @@ class UnitxtBridge:
             if left := asyncio.all_tasks(loop) - before:
                 for task in left:
                     task.cancel()
-                loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
+                loop.run_until_complete(asyncio.wait(left, timeout=5.0))
             raise
         finally:
             self.engine.use_cache = cached
@@ -478,25 +476,10 @@ class UnitxtBridge:
         return replies
 
 
-_Calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
-_queues: weakref.WeakKeyDictionary[object, _Calls] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_Call = tuple[Future[Any], Callable[[], Any]]
 
 
-def _queue_of(engine: object) -> _Calls:
-    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
-
-    The thread is a daemon, unlike those of ``concurrent.futures``: a process that is interrupted twice ends in a call.
-    """
-    with _lock:
-        if (calls := _queues.get(engine)) is None:
-            calls = _queues[engine] = SimpleQueue()
-            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
-            weakref.finalize(engine, calls.put, None)
-        return calls
-
-
-def _serve(calls: _Calls) -> None:
+def _serve(calls: SimpleQueue[_Call | None]) -> None:
     """Make the calls of an engine, one after the other, until None comes."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -509,3 +492,20 @@ def _serve(calls: _Calls) -> None:
                 future.set_exception(error)
         del given, future, call  # an engine to which nothing else refers ends with its last call
     loop.close()
+
+
+_threads: weakref.WeakKeyDictionary[object, SimpleQueue[_Call | None]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def _calls_of(engine: object) -> SimpleQueue[_Call | None]:
+    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
+
+    The thread is a daemon, unlike those of an executor: a process that is interrupted twice does not wait for a call.
+    """
+    with _lock:
+        if engine not in _threads:
+            calls = _threads[engine] = SimpleQueue()
+            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
+            weakref.finalize(engine, calls.put, None)
+        return _threads[engine]
