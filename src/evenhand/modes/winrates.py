@@ -965,7 +965,7 @@ class WinrateAnalysis(Analysis):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield with_votes(record, [verdict], votes=votes)
+            yield with_votes(record, verdict.votes, votes=votes)
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
