@@ -6,12 +6,12 @@ The responses to a prompt are one instance's predictions, or stand in wide data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from evenhand.criteria import Checklist, Criterion, context_mapping
+from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.fields import (
     cell_name,
     check_names,
@@ -237,14 +237,14 @@ class JudgedTexts:
     """The texts of a result.
 
     Attributes:
-        header: What the result says of what was judged.
         prompts: Row of the result -> the responses, and the columns with what is shown next to them.
         context_fields: Name shown -> column; None for those of what was judged.
+        reference_field: The column with a known good answer.
     """
 
-    header: Mapping[str, Any]
     prompts: Mapping[int, Prompt]
     context_fields: Mapping[str, str] | None
+    reference_field: str | None
 
     @classmethod
     def of(
@@ -289,7 +289,7 @@ class JudgedTexts:
                 for number, row in enumerate(rows)
             )
         places = _places(said, abouts, [prompt.id for prompt in prompts])
-        return cls(header, {row: prompts[place] for row, place in places.items()}, shown)
+        return cls({row: prompts[place] for row, place in places.items()}, shown, said.get("reference_field"))
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
@@ -297,27 +297,17 @@ class JudgedTexts:
         systems = (about["first"], about["second"]) if "first" in about else (about.get("system") or "",)
         return {system: texts[system] for system in systems}
 
-    def context(self, about: About, criterion: Callable[[], Criterion]) -> dict[str, str]:
-        """Return name shown -> text, of what was shown next to the responses.
-
-        Args:
-            about: What a cell is about.
-            criterion: Makes its criterion, which says what is shown where the header does not.
+    def context(self, about: About, criterion: Criterion) -> dict[str, str]:
+        """Return name shown -> text, of what was shown next to the responses of a cell.
 
         Raises:
             InvalidInputError: If the row lacks a column.
         """
         instance = about["instance"]
         row = self.prompts[instance].fields
-        references = references_of(row, self.header["parameters"].get("reference_field"), instance)
-        judged: Criterion | Checklist
-        if "checklist" in about:
-            judged = Checklist.model_validate(self.header["checklists"][about["checklist"]])
-        elif "criterion" in self.header:
-            judged = Criterion.model_validate(self.header["criterion"])
-        else:
-            judged = criterion()
-        return context_of(row, self.context_fields, judged, instance, references)
+        return context_of(
+            row, self.context_fields, criterion, instance, references_of(row, self.reference_field, instance)
+        )
 
 
 def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str | None]) -> dict[int, int]:

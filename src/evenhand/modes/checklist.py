@@ -641,9 +641,10 @@ class ChecklistAnalysis(Analysis):
             yield replace(asked, criterion=checklist, gold=labels.get(str(cell.about["gold"])))
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """Return the item, as a criterion."""
+        """Return the item, as a criterion that is shown with the context of the checklist."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]
-        return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        criterion = next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        return criterion.model_copy(update={"context_fields": checklist.context_fields})
 
     @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
@@ -679,7 +680,8 @@ class ChecklistAnalysis(Analysis):
         if metric == "normalized":
             votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.changed(self.changed_rules(rules), primary_metric=metric)
+        held = super().rescored(**rules)
+        return {**held, "parameters": {**held["parameters"], "primary_metric": metric}}
 
     def ruled(self) -> Iterable[Criterion]:
         """Return the items of a checklist, as criteria."""
@@ -761,7 +763,7 @@ class ChecklistAnalysis(Analysis):
             items, result = [], response.result
             for item, (name, gold) in zip(result.items, response.about.gold.items(), strict=True):
                 record = {"item": name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-                items.append(with_votes(record, [item.verdict], votes=votes))
+                items.append(with_votes(record, item.verdict.votes, votes=votes))
             yield {
                 "instance": response.instance,
                 "system": response.system,

@@ -561,6 +561,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(options, (vote for votes in before for vote in votes))
+            left = left.model_copy(update={"progress": left.progress and not self.stop})  # a line per look instead
             asked = _meeting(subjects, drawn, 0 if self.stop else number)
             try:
                 found = super().ask(asked, judges, left)
@@ -907,8 +908,7 @@ class WinrateAnalysis(Analysis):
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
         options = tuple(Option(label=label, value=value) for label, value in names)
-        described = self.criterion.description
-        return Criterion(name=self.criterion.name, description=described, options=options, scale="pairwise")
+        return self.criterion.model_copy(update={"options": options})
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, who may find two responses equal."""
@@ -966,7 +966,7 @@ class WinrateAnalysis(Analysis):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield with_votes(record, [verdict], votes=votes)
+            yield with_votes(record, verdict.votes, votes=votes)
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}

@@ -211,6 +211,10 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     try:
         register_catalog()
         artifact = fetch_artifact(identifier)[0]
+    except ArtifactError as error:
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if overrides else name)) from None
+    except EvenhandError:
+        raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
@@ -448,10 +452,10 @@ class UnitxtBridge:
         try:
             outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
         except BaseException:
-            left = asyncio.all_tasks(loop) - before
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            if left := asyncio.all_tasks(loop) - before:
+                for task in left:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(left, timeout=5.0))
             raise
         finally:
             self.engine.use_cache = cached
