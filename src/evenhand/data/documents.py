@@ -127,8 +127,10 @@ def _fields_of(
     for name, value in data.items():
         if name not in accepted:
             raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-        if value is None or (name in {"name", "sections"} and not value):
+        if value is None or (name, value) in (("name", ""), ("sections", [])):
             continue
+        if name == "requirement" and not (isinstance(value, str) and value.strip()):
+            raise _no_text(where, name, value)
         if (field := _RENAMED.get(name, name)) in given:
             raise InvalidCriterionError(f"{where} has the field {field!r} under two names: give one of them")
         given[field] = value
@@ -262,8 +264,10 @@ def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
             f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
         )
     given = plain(data, what)
-    if {"requirement", "scale_type"} & given.keys() or _has_labels(given):
-        return _criterion_of(_criterion_fields(given, what), what)
+    as_in_rubrics = {"requirement", "scale_type"} & given.keys()
+    if as_in_rubrics or _has_labels(given):
+        default = {} if as_in_rubrics else {"scale": "ordinal"}  # of a frozen criterion, whose defaults are left out
+        return _criterion_of({**default, **_criterion_fields(given, what)}, what)
     fields = _fields_of_unitxt(given, what)
     return _criterion_of(fields, what) if "options" in fields else fields
 
@@ -371,7 +375,7 @@ def reads_as_sentence(reference: str) -> bool:
 def names_a_file(reference: str) -> bool:
     """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
     name = reference.strip()
-    if reads_as_sentence(name):
-        return False
+    if reads_as_sentence(name):  # with os.path, a text may be too long for a name
+        return os.sep in name and os.path.exists(os.path.expanduser(name))  # noqa: PTH110, PTH111
     has_separator = any(each in name.partition("[")[0] for each in ("/", os.sep))
     return not name.startswith(("{", "[")) and (name.lower().endswith(FILE_ENDINGS) or has_separator)
