@@ -76,15 +76,16 @@ from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 
 _NAME_LENGTH = 40
+_STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
 _RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
 _SHARED: Final = ("prediction_field", "context_fields")
 ARTIFACTS: Final = ("criteria", "criteria_with_options", "evenhand_criterion")
 """The types of unitxt's artifacts that are criteria."""
 
-ARTIFACT_FIELDS: Final = frozenset(
-    {"name", "description", *_SHARED, "data_classification_policy", "options", "option_map", "na_options"}
-    | {"scale", "weight", "section", "tags"}
-)
+_WITHOUT_OPTIONS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
+ARTIFACT_FIELDS: Final = _WITHOUT_OPTIONS | {
+    *("options", "option_map", "na_options", "scale", "weight", "section", "tags")
+}
 """The fields of these artifacts."""
 
 RUBRIC_FIELDS = frozenset({*Rubric.model_fields, *_SHARED})
@@ -129,11 +130,11 @@ def _fields_of(
             raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
         if value is None or (name, value) in (("name", ""), ("sections", [])):
             continue
-        if name == "requirement" and not (isinstance(value, str) and value.strip()):
-            raise _no_text(where, name, value)
         if (field := _RENAMED.get(name, name)) in given:
             raise InvalidCriterionError(f"{where} has the field {field!r} under two names: give one of them")
-        given[field] = value
+        if name in _STRIPPED and not (isinstance(value, str) and value.strip()):
+            raise _no_text(where, name, value)
+        given[field] = value.strip() if name in _STRIPPED else value
     return given
 
 
@@ -287,7 +288,10 @@ def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:
     own = {name: value for name, value in data.items() if not name.startswith("__")}
     given = _fields_of(own, what, ARTIFACT_FIELDS)
     fields = {name: value for name, value in given.items() if name in Criterion.model_fields}
-    if not {"options", "option_map"} & given.keys():
+    for name in ("name", "description"):
+        if not isinstance(fields.get(name), str):
+            raise _no_text(what, name, fields.get(name))
+    if given.keys() <= _WITHOUT_OPTIONS and kind in (None, "criteria"):
         return fields
     where = f"the criterion {given.get('name')!r}"
     parts = _parts(given.get("options"), "options", where)
