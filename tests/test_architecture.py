@@ -194,7 +194,7 @@ def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
         for path in (ROOT / "catalog" / folder).rglob("*.json")
     }
     public = {name for name in evenhand.__all__ if isinstance(getattr(evenhand, name), type)}
-    assert types <= {camel_to_snake_case(name) for name in public}
+    assert types - {camel_to_snake_case(name) for name in public} == {"replay_engine"}  # which its id names
     assert "JudgeEngine" in public
 
 

@@ -1,4 +1,4 @@
-"""``evenhand show FILE``: what a saved result holds."""
+"""``evenhand show FILE``: what any file holds."""
 
 import json
 
@@ -15,6 +15,11 @@ def shown(path, capsys):
     return " ".join(capsys.readouterr().out.split())
 
 
+def test_rows_are_counted_and_the_first_is_shown(tmp_path, capsys):
+    printed = shown(write_rows(tmp_path / "rows.jsonl", ROWS), capsys)
+    assert "rows.jsonl: 4 rows, the first one: id: 'p0' judge: 'yes' answer: 'It is long" in printed
+
+
 def test_a_saved_result_prints_its_tables(tmp_path, capsys):
     path = tmp_path / "run.parquet"
     how = {"response_fields": "answer", "context_fields": [], "progress": False, "journal": None}
@@ -26,9 +31,9 @@ def test_a_saved_result_prints_its_tables(tmp_path, capsys):
     json.loads(capsys.readouterr().out)
 
 
-def test_rows_are_no_result(tmp_path, capsys):
+def test_what_is_asked_of_a_result_is_not_asked_of_rows(tmp_path, capsys):
     rows = str(write_rows(tmp_path / "rows.jsonl", ROWS))
-    for more in ([], ["p1"], ["--run-file"], ["--require", "unscored <= 0"], ["--flips"], ["--worst", "3"]):
+    for more in (["p1"], ["--run-file"], ["--require", "unscored <= 0"], ["--flips"], ["--worst", "3"]):
         assert main(["show", rows, *more]) == 2
         assert "rows.jsonl" in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.csv")]) == 2

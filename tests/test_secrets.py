@@ -75,6 +75,7 @@ def test_a_run_with_every_kind_of_failure(tmp_path, everything_logged, capfd):
     assert sum("[redacted]" in message for message in told) >= 2  # the 500 and the 400 echoed the key, and said so
     table.save(tmp_path / "table.jsonl")
     table.to_pandas().to_csv(tmp_path / "table.csv")
+    table.to_dataset().to_json(str(tmp_path / "dataset.jsonl"))
     (tmp_path / "table.md").write_text(table.to_markdown())
     (tmp_path / "table.html").write_text(table._repr_html_())
     assert assert_no_file_tells(tmp_path) >= 5

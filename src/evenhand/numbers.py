@@ -43,31 +43,9 @@ DECLARED: Final = "measure"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The declaration of a measure; see :func:`measure`."""
+    """The declaration of a measure; see :func:`measure`.
 
-    kind: Kind
-    name: str | None
-    always: bool
-    shares: bool
-    only: Collection[str] | None
-    bounds: str | None
-
-
-def measure(
-    kind: Kind,
-    *,
-    name: str | None = None,
-    always: bool = False,
-    shares: bool = False,
-    only: Collection[str] | None = None,
-    bounds: str | None = None,
-) -> Any:  # noqa: ANN401 - the type of the field
-    """Declare a field of a frozen result that is a measure.
-
-    Its value is a number, an estimate with an interval, or :class:`Missing`; a mapping stands for a
-    measure of each entry (``<name>_<key>``), and a result for its own measures.
-
-    Args:
+    Attributes:
         kind: The kind of the number.
         name: The name under which it is reported; the field's own by default, and the score itself if it is empty.
         always: Give unitxt NaN if it is missing, instead of leaving it out.
@@ -76,7 +54,26 @@ def measure(
         bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
             fields to them. A score that a condition can name and that unscored votes could move has some.
     """
-    return field(metadata={DECLARED: Declared(kind, name, always, shares, only, bounds)})
+
+    kind: Kind
+    name: str | None = None
+    always: bool = False
+    shares: bool = False
+    only: Collection[str] | None = None
+    bounds: str | None = None
+
+
+def measure(kind: Kind, **declared: Any) -> Any:  # noqa: ANN401 - the type of the field
+    """Declare a field of a frozen result that is a measure.
+
+    Its value is a number, an estimate with an interval, or :class:`Missing`; a mapping stands for a
+    measure of each entry (``<name>_<key>``), and a result for its own measures.
+
+    Args:
+        kind: The kind of the number.
+        **declared: The other attributes of :class:`Declared`.
+    """
+    return field(metadata={DECLARED: Declared(kind, **declared)})
 
 
 def or_missing(value: T | None, reason: str) -> T | Missing:

@@ -461,11 +461,10 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
     prompts = layout.prompts(rows, [*shared, *group_columns(options.group_fields)])
     names = tuple(prompts[0].responses)
-    gold_columns = {
-        pair: gold_fields.replace("{first}", pair[0]).replace("{second}", pair[1])
-        for pair in combinations(names, 2)
-        if gold_fields is not None
-    }
+    gold_columns = {}
+    for pair in combinations(names, 2) if gold_fields is not None else ():  # a column stands for either order
+        either = [str(gold_fields).replace("{first}", a).replace("{second}", b) for a, b in (pair, pair[::-1])]
+        gold_columns[pair] = next((column for column in either if column in prompts[0].fields), either[0])
     gold = [read_preferences(prompt, place, gold_columns) for place, prompt in enumerate(prompts)]
     apart, held = [*layout.columns, *gold_columns.values()], [prompt.fields for prompt in prompts]
     responses = ResponseRows.of(held, options, prompts=prompts, apart=apart)
@@ -561,16 +560,8 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
     """Return the candidates of one row."""
     if isinstance(columns, str):
-        held = field_of(row, columns, place, "response_fields")
-    else:
-        held = {name: field_of(row, name, place, "response_fields") for name in columns}
-    texts = read_responses(held, place)
-    if len(texts) < 2:
-        raise InvalidInputError(
-            f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
-            "(None where one is missing)"
-        )
-    return texts
+        return read_responses(field_of(row, columns, place, "response_fields"), place)
+    return responses_in(row, place, {name: name for name in columns})
 
 
 def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstimate:

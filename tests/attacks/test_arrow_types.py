@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pandas
 import pyarrow
 import pyarrow.parquet
@@ -144,12 +145,15 @@ def of_part(path):
     return block.votes_held(path.parent)
 
 
+HEADER = {"evenhand": "judgements", "about": ["instance"]}
 READERS = {
     "open": evenhand.open,
     "header_of": header_of,
     "read": read,
     "read_columns": lambda path: read_columns(path, ["judge_id"], {}),
-    "abouts": lambda path: list(OnDisk((path,), {}, (0,)).abouts()),
+    "abouts": lambda path: list(OnDisk(((path, 0, np.ones(1, dtype=bool)),), HEADER).abouts()),
+    "tables": lambda path: list(OnDisk(((path, 0, np.ones(1, dtype=bool)),), HEADER).tables(["judge_id"])),
+    "schema": lambda path: OnDisk(((path, 0, np.ones(1, dtype=bool)),), HEADER).schema(),
     "votes_held": of_part,
     "a folder": lambda path: (path.rename(path.with_name("part-000000.parquet")), evenhand.open(path.parent)),
 }

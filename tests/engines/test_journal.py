@@ -11,6 +11,7 @@ from evenhand.engines.journal import (
     Journal,
     Row,
     canonical_json,
+    check,
     default_journal_path,
     describe_request,
     open_journal,
@@ -105,6 +106,24 @@ def test_kill_9_loses_no_reply_that_exchange_returned(path):
         assert journal.get(key_of(request("w-299"), "{}")).text == "299"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_opens_the_file_anew(path):
+    with Journal(path) as journal:
+        put(journal, request("parent"))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                put(journal, request("child"), Completion(text="from the child"))
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        assert journal.get(key_of(request("child"))).text == "from the child"
+        put(journal, request("parent again"))
+        assert journal.count() == 3
+
+
 def test_what_is_not_a_database_is_not_touched(path):
     path.parent.mkdir()
     path.write_text("my diary " * 100)
@@ -130,6 +149,8 @@ def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place
         put(journal, other)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE reply SET completion = CAST(? AS TEXT) WHERE key = ?", (completion, key_of(asked)))
+    [fault] = check(path)
+    assert key_of(asked) in fault
     with Journal(path) as journal:
         assert [journal.get(key_of(asked)) for _ in range(3)] == [None] * 3
         assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"]
@@ -138,6 +159,7 @@ def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place
     with Journal(path) as journal:
         assert (journal.get(key_of(asked)).text, journal.get(key_of(other)).text) == ("asked again", FULL.text)
         assert journal.count() == 2
+    assert check(path) == []
 
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):

@@ -9,11 +9,9 @@ import time
 
 import pytest
 
-import evenhand
 from evenhand.cli import main
 from evenhand.engines.journal import Journal, Row, canonical_json, export_lines, import_lines, prune, request_key
 from evenhand.errors import JournalError
-from tests.support.judges import ScriptedJudge
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})
 SHARED = "the text that all of them begin with " * 20
@@ -53,11 +51,13 @@ def can_recover():
     return shutil.which("sqlite3") is not None and subprocess.check_output(asked, text=True).strip() == "1"
 
 
-def test_what_the_message_of_a_damaged_journal_names_saves_its_replies(path):
+def test_what_the_message_of_a_damaged_journal_names_saves_its_replies(path, capsys):
     damage(path, path.stat().st_size // 2 // 4096 * 4096, b"\x5a" * 4096)
     with pytest.raises(JournalError) as caught, Journal(path) as journal:
         [journal.get(row_of(number).key) for number in range(ROWS)]
+    assert main(["journal", "check", "--journal", str(path)]) == 1
     command = re.search(r"'(sqlite3 .* \| sqlite3 NEW.sqlite3)'", str(caught.value))[1]
+    assert command in capsys.readouterr().err
     if not can_recover():
         pytest.skip("needs the command line of SQLite with .recover")
     subprocess.run(command, shell=True, check=True, cwd=path.parent)
@@ -91,26 +91,10 @@ def test_what_is_exported_is_imported_again(path, tmp_path, capsys):
     assert (new, len(faults)) == (ROWS, 1)  # a reply may be changed; a key is that of what was asked
 
 
-@pytest.mark.parametrize("flow", ["two_step", "one_step"])
-def test_an_exported_run_is_repeated_offline_vote_for_vote(tmp_path, flow):
-    rows = [{"question": f"question {number}", "response": f"answer {number}"} for number in range(6)]
-    simulated = evenhand.SimulatedEngine(noise=0.5, garbage_rate=0.3, recovery_rate=0.5, name="judge")
-    options = {"context_fields": "question", "samples": 2, "flow": flow, "progress": False}
-
-    def judged(name, **more):
-        judge = ScriptedJudge(simulated.reply, name="judge")
-        journal = str(tmp_path / name)
-        return evenhand.judge(rows, "criteria.evenhand.direct.relevance", judge, journal=journal, **options, **more)
-
-    first = judged("first.sqlite3")
-    import_lines(tmp_path / "second.sqlite3", export_lines(tmp_path / "first.sqlite3"))
-    again = judged("second.sqlite3", offline=True)
-    assert [*again.records()] == [*first.records()]
-    assert first.unscored_counts.votes > 0
-
-
 def test_the_verbs_on_a_journal(path, tmp_path, capsys):
     out = tmp_path / "journal.jsonl"
+    assert main(["journal", "check", "--journal", str(path)]) == 0
+    assert f"{path} is sound" in capsys.readouterr().out
     assert main(["journal", "export", "--journal", str(path), "--out", str(out)]) == 0
     assert main(["journal", "import", str(out), "--journal", str(tmp_path / "new.sqlite3")]) == 0
     assert f"{ROWS} new replies" in capsys.readouterr().out
@@ -119,10 +103,10 @@ def test_the_verbs_on_a_journal(path, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["export"], "there is no journal"),
+        (["check"], "there is no journal"),
         (["prune"], "parameter --older-than requires"),
         (["prune", "--older-than", "soon"], "Invalid value for --older-than"),
-        (["export", "--older-than", "5d"], "Unknown option: --older-than"),
+        (["check", "--older-than", "5d"], "Unknown option: --older-than"),
         (["import"], "parameter FILE requires"),
         (["import", "nowhere.jsonl"], "cannot be read"),
         (["import", "~nobody-at-all/lines.jsonl"], "cannot be read"),

@@ -306,6 +306,14 @@ def test_calls_that_are_too_slow_among_others_end_by_themselves(slow):
     assert [(outcome.cause, outcome.attempts) for outcome in outcomes[:slow]] == [("timeout", 6)] * slow
 
 
+def test_calls_that_a_429_ends_while_others_are_being_answered_end_no_run():
+    faults = [Fault("latency", seconds=1.0, on=[1, 2]), Fault("status", status=429, on=range(3, 21))]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        judge = judge_of("own", server, max_in_flight=20, max_retries=0)
+        outcomes = ask_all(judge, [request(str(number)) for number in range(40)])
+    assert Counter(type(outcome).__name__ for outcome in outcomes) == {"Completion": 22, "RateLimitedError": 18}
+
+
 def test_a_quota_that_is_used_up_ends_the_run_and_does_not_burn_the_queue(tmp_path):
     used_up = Fault("status", status=429, retry_after=7200, on=range(11, 1000))
     options = {"response_fields": "answer", "journal": str(tmp_path / "j.sqlite3"), "progress": False}

@@ -1,7 +1,12 @@
 import asyncio
 import itertools
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -271,3 +276,31 @@ def test_engines_at_different_addresses_have_different_identities(field, place):
     one, other = ({place: {"api_key": "s3cr3t-key", field: value}} for value in (project, project[::-1]))
     assert identity_of(**one)["fields"] == {place: {field: project}}
     assert identity_of(**one) != identity_of(**other)
+
+
+SLOW = """
+import time, evenhand
+from evenhand.unitxt.bases import InferenceEngine
+
+class BridgeTestSlowEngine(InferenceEngine):
+    label: str = "slow"
+    def prepare_engine(self): pass
+    def get_engine_id(self): return "slow"
+    def _infer(self, dataset, return_meta_data=False):
+        print("called", flush=True)
+        time.sleep(120)
+
+how = {"response_fields": "answer", "context_fields": [], "journal": None, "progress": False}
+evenhand.judge([{"answer": "x"}], "Is it right?", BridgeTestSlowEngine(), **how)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_process_that_is_interrupted_twice_does_not_wait_for_a_call():
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen([sys.executable, "-c", SLOW], **pipes) as process:
+        assert process.stdout.readline() == "called\n"
+        for _ in range(2):
+            time.sleep(0.5)  # a signal that follows at once is an echo of the first
+            process.send_signal(signal.SIGINT)
+        assert process.wait(60) != 0

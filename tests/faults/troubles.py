@@ -82,7 +82,7 @@ def passes(name: str, *faults: Fault, **more: Any) -> Trouble:
 
 def often(name: str, rate: float, retries: int = 8, **fault: Any) -> Trouble:
     """What passes, but comes to so many of the requests."""
-    attempts = 1 + 4 * retries if fault["status"] == 429 else 1 + retries  # a 429 counts at a standstill only
+    attempts = 1 + 4 * retries if fault["status"] == 429 else 1 + retries  # a 429 counts as a quarter
     return Trouble(
         name,
         [Fault("status", on=share(rate), **fault)],

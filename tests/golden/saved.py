@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
+
 import evenhand
 from evenhand.demo import load_demo_checklist
-from evenhand.modes.judgements import VerdictAnalysis, covered_mass
-from evenhand.results.vote_columns import header_of
+from evenhand.results.vote_columns import PREFIX, first_rows, header_of
 from tests.golden.runs import (
     BIASED,
     FAULTY,
@@ -96,19 +96,13 @@ KINDS: dict[str, Run] = {
 }
 
 
-def rows_of(result: Any) -> Iterator[dict[str, Any]]:
-    """Each question with all its votes, and where a record is a verdict its numbers and bounds."""
-    by_verdict = isinstance(result.analysis, VerdictAnalysis)
-    records = result.records() if by_verdict else repeat({})
-    verdicts = result.verdicts if by_verdict else repeat(None)
-    for cell, record, verdict in zip(result.named_cells(), records, verdicts, strict=False):
-        numbers = {}
-        if verdict is not None:
-            low, high = verdict.bounds or (None, None)
-            mass = covered_mass(verdict, result.criterion_of(cell), result.rules)
-            numbers = {"lowest_score": low, "highest_score": high, "covered_mass": mass}
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Each question of a file with all its votes, and where the file has columns of verdicts with these."""
+    columns = first_rows(pyarrow.parquet.read_table(path))
+    for row, cell in zip(columns.to_pylist(), evenhand.open(path).named_cells(), strict=True):
+        verdict = {name.removeprefix(PREFIX): row[name] for name in row if name.startswith(PREFIX)}
         dumped = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
-        yield {**record, **numbers, **cell.about, "votes": dumped}
+        yield {**verdict, **cell.about, "votes": dumped}
 
 
 def saved(run: Run) -> Iterator[tuple[str, Any]]:
@@ -120,7 +114,7 @@ def saved(run: Run) -> Iterator[tuple[str, Any]]:
             header, lines = json.loads(path.read_text(encoding="utf-8")), []
         else:
             result.save(path := Path(folder, "result.parquet"))
-            header, lines = header_of(path), rows_of(result)
+            header, lines = header_of(path), list(rows_of(path))
     yield from header.items()
     for line in lines:
         yield "row", json.loads(json.dumps(line))

@@ -75,7 +75,7 @@ def test_the_scores_by_hand(table):
 def test_questions_and_categories_by_hand(table):
     polite, short, greets = table.reports["alder"].items
     assert (polite.label, polite.yes, polite.no, polite.pass_rate.estimate) == ("polite", 2, 1, pytest.approx(2 / 3))
-    assert (short.yes, short.no, short.unanswered) == (2, 0, 1)
+    assert (short.yes, short.no, short.unanswered, short.finding) == (2, 0, 1, "all pass")
     assert (greets.yes, greets.no, greets.by_prerequisite) == (1, 2, 1)
     tone, form = table.reports["alder"].categories
     assert (tone.category, tone.answered, tone.pass_rate.estimate) == ("tone", 6, pytest.approx(3 / 6))
@@ -84,8 +84,10 @@ def test_questions_and_categories_by_hand(table):
 
 def test_the_agreement_with_people_by_hand(table):
     # alder: yes-yes, no-yes, yes-yes; True-no, -, False-yes: 2 of 5 (what was said, not what prerequisites made of it)
-    agreement = table.against_gold("alder").accuracy
+    agreement = table.gold_agreement("alder")
     assert (agreement.estimate, agreement.n) == (pytest.approx(2 / 5), 2)
+    assert "agrees with people" in table.to_markdown()
+    assert check().gold_agreement("alder") is None
 
 
 # the requirements of 55 tasks, checked by people and by a judge: Zhuge et al. (2024), "Agent-as-a-Judge"

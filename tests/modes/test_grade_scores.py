@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand import grade_scores
 from evenhand.engines.free_engines import SimulatedEngine
+from evenhand.modes.choices import EqualCandidatesWarning
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge
 
@@ -38,6 +39,13 @@ def flat(table):
 
 BEST = choosing_judge(lambda shown: shown.index(min(shown)), name="best")
 FIRST = choosing_judge(lambda shown: 0, name="first")
+
+
+def test_equal_candidates_are_warned_of():
+    data = rows(3, 3)
+    data[1]["answers"][2] = data[1]["answers"][0]
+    with pytest.warns(EqualCandidatesWarning, match=r"in 1 of 3 instances \(first in 1\)"):
+        scores(data, FIRST)
 
 
 class TestByHand:

@@ -50,8 +50,8 @@ class TestWhatIsAsked:
         # All won: K is the mean of (1 + c)^16 and (1 - c)^16 over the stakes c.
         assert decision.p_value == ConfidenceSequence.of([1] * asked).p_value() < 0.05
         text = " ".join(str(table).split())
-        assert f"{asked} prompts, {asked} contests" in text
-        assert f"1 of 1 pair decided; {asked} of {TOTAL} prompts asked, in a random order." in text
+        assert f"{asked} of {TOTAL} prompts, {asked} contests" in text
+        assert f"1 pair decided, after {asked} prompts; {asked} of {TOTAL} prompts asked, in a random order." in text
         assert "unscored contests" not in text.lower()
 
     def test_prompts_of_a_cluster_are_asked_together_and_are_one_bet(self):

@@ -60,10 +60,12 @@ class TestByHand:
     def test_agreement_with_gold(self):
         labels = ["b", "tie", float("nan")]  # prompt 0: a wins, not b. prompt 1: b wins, no tie. prompt 2: no label
         rows = [{**row, "pref_a_b": label} for row, label in zip(ROWS, labels, strict=True)]
-        assert compare(rows, ["a", "b"], gold_fields="pref_{first}_{second}").against_gold().accuracy.estimate == 0
+        assert compare(rows, ["a", "b"], gold_fields="pref_{first}_{second}").gold_agreement().estimate == 0
         rows[2]["pref_a_b"] = "a"
-        table = compare(rows, ["b", "a"], gold_fields="pref_a_b")
-        assert table.against_gold().accuracy.estimate == pytest.approx(1 / 3)
+        table = compare(rows, ["b", "a"], gold_fields="pref_{first}_{second}")  # the column stands for either order
+        assert table.gold_agreement().estimate == pytest.approx(1 / 3)
+        assert "Agrees with the gold preferences in 33 %" in flat(table)
+        assert compare().gold_agreement() is None
 
 
 class TestLongData:

@@ -84,6 +84,6 @@ def test_comparisons():
     )
     found = table.against_gold()
     assert found.labels[:3] == ("a", "b", "tie")
-    assert found.accuracy.estimate == 0.25
+    assert found.accuracy.estimate == table.gold_agreement().estimate == 0.25
     assert found.options[2].recall.estimate == 1.0
     assert found.overall.pair_accuracy.estimate == 0.5

@@ -4,7 +4,10 @@ import gc
 import json
 import tracemalloc
 from collections import deque
+from functools import partial
 
+import numpy as np
+import pyarrow.parquet
 import pytest
 
 import evenhand
@@ -93,6 +96,7 @@ def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
     whole, parts = whole_of(kind), in_parts(whole_of(kind), (5, 3, 4), tmp_path)
     for kept in ({"instance": [1, 6, 7]}, {"keep": lambda about: about["instance"] < 8}):
         some, few = whole.filter(**kept), parts.filter(**kept)
+        assert isinstance(few.stored, OnDisk)
         assert (len(few), str(few)) == (len(some), str(some))
         assert few.findings() == some.findings()
         assert in_order(few.records()) == in_order(some.records())
@@ -100,14 +104,29 @@ def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
         parts.filter(instance=99)
 
 
+def test_scores_are_the_columns_of_the_files_under_their_rules_and_else_those_of_the_votes(tmp_path):
+    whole = whole_of("judgements")
+    parts = in_parts(whole, (12,), tmp_path)
+    table = pyarrow.parquet.read_table(tmp_path / "part-000000.parquet")
+    scores = table.to_pandas().groupby("cell")["verdict_score"].first()
+    assert scores.tolist() == pytest.approx(np.array([each["score"] for each in parts.records()], float), nan_ok=True)
+    place, zeros = table.column_names.index("verdict_score"), pyarrow.array([0.0] * len(table))
+    pyarrow.parquet.write_table(table.set_column(place, "verdict_score", zeros), tmp_path / "part-000000.parquet")
+    assert [each.score.estimate for each in evenhand.open(tmp_path).summaries.values()] == [0.0]
+    again = evenhand.open(tmp_path).rescore(on_position_bias="first")
+    assert again.summaries == whole.rescore(on_position_bias="first").summaries
+
+
 def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
     whole = KINDS["judgements"](rows(96))
 
     def most_held(count):
         result = in_parts(part_of(whole, 0, count), [8] * (count // 8), tmp_path / str(count))
-        assert len(result.stored.paths) == count // 8
+        assert len(result.stored.files) == count // 8
+        most_rows = partial(result.filter, lambda about: about["instance"] % 8)
         walks = [lambda walk=walk: deque(walk(), maxlen=0) for walk in (result.records, result.cells)]
         walks += [lambda: deque(result.verdict_views(), maxlen=0), lambda: result.save(tmp_path / "one.jsonl")]
+        walks += [lambda: deque(most_rows().cells(), maxlen=0)]
         held = []
         for walk in walks:
             walk()  # what is imported, and held once

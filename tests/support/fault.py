@@ -47,6 +47,7 @@ class Fault:
         times: The number of matching requests that it affects; None for all.
         status: For ``status``.
         retry_after: The Retry-After header, as it is sent, in seconds.
+        retry_after_date: The Retry-After header as an HTTP date, in seconds from now (rounded up to whole ones).
         seconds: For ``latency``.
         message: The message in the error's body.
         code: The code in the error's body.
@@ -67,6 +68,7 @@ class Fault:
     times: int | None = None
     status: int = 500
     retry_after: float | str | None = None
+    retry_after_date: float | None = None
     seconds: float = 0.0
     message: str = "the fault that the test asked for"
     code: str | None = None

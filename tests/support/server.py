@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import re
 import socket
 import struct
@@ -29,6 +30,8 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -383,6 +386,10 @@ class JudgeServer:
         headers = {}
         if fault.retry_after is not None:
             headers["Retry-After"] = str(fault.retry_after)
+        if fault.retry_after_date is not None:
+            now = datetime.now(UTC).timestamp()
+            wait = math.ceil(now + fault.retry_after_date) - now
+            headers["Retry-After"] = format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True)
         message = f"{fault.message} (Authorization: {request.headers.get('Authorization')})"
         error = {"message": message} | ({"code": fault.code} if fault.code else {})
         return web.json_response({"error": error}, status=fault.status, headers=headers)

@@ -1,4 +1,4 @@
-"""``evenhand journal``: prune, export and import the journal."""
+"""``evenhand journal``: check, prune, export and import the journal."""
 
 from __future__ import annotations
 
@@ -18,11 +18,27 @@ from evenhand.numbers import format_count
 
 EXIT_UNSOUND: Final = 1
 Journal = Annotated[Path | None, Parameter(name="--journal")]
-journal = App(name="journal", group="Maintenance", help="Prune, export and import the journal of paid replies.")
+journal = App(name="journal", group="Maintenance", help="Check, prune, export and import the journal of paid replies.")
 
 
 def _place(given: Path | None) -> Path:
     return tools.default_journal_path() if given is None else expanded(given)
+
+
+@journal.command(name="check")
+def check_journal(*, path: Journal = None) -> int:
+    """Read every reply, and say whether all are sound.
+
+    Args:
+        path: The journal; by default that of runs.
+    """
+    place = _place(path)
+    faults = tools.check(place)
+    for key in faults:
+        complain(f"{place}: the reply {key!r} cannot be read, or does not fit its checksum: it counts as missing")
+    if not faults:
+        say(f"{place} is sound")
+    return EXIT_UNSOUND if faults else 0
 
 
 @journal.command(name="prune")
@@ -40,7 +56,7 @@ def prune_journal(*, older_than: timedelta, path: Journal = None) -> int:
 
 @journal.command(name="export")
 def export_journal(*, path: Journal = None, out: Path | None = None) -> int:
-    """Write the replies as JSON lines, which import reads.
+    """Write the replies as JSON lines, which import reads, and engines.evenhand.replay answers from.
 
     Args:
         path: The journal; by default that of runs.

@@ -12,10 +12,10 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.output import end, say
-from evenhand.data.plain import as_json, as_plain
+from evenhand.data.plain import as_json, as_plain, briefly
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, expanded, written_whole
-from evenhand.numbers import format_bytes
+from evenhand.numbers import format_bytes, format_count
 from evenhand.options import RuleOptions, option
 from evenhand.results.render import TextTable
 from evenhand.run_files import Checks
@@ -46,10 +46,10 @@ def show(
     worst: int | None = None,
     checks: Flags[Checks] = None,
 ) -> int:
-    """Show a saved result: its tables, some verdicts, or one row whole.
+    """Show a file: the first of its rows; of a saved result its tables, some verdicts, or one row whole.
 
     Args:
-        file: A saved result.
+        file: A saved result, or rows or labels: CSV, JSONL, Parquet.
         row: A row by its id or index, or one verdict by its name, as 3/alder/relevance.
         data: The rows that were judged, for their texts, where no prompts were kept.
         run_file: Show the run file that makes it again.
@@ -60,6 +60,16 @@ def show(
         checks: The conditions, and how the result is printed.
     """
     listed = flips or disagreements or unscored or worst is not None
+    alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
+    from evenhand.data.rows import read_rows  # noqa: PLC0415 - seconds of import
+    from evenhand.results.vote_columns import PART, header_if_saved  # noqa: PLC0415 - seconds of import
+
+    saved = any(expanded(file).glob(PART)) if expanded(file).is_dir() else header_if_saved(file) is not None
+    if alone and not saved:
+        rows = read_rows(Path(file))
+        shown = (f"  {name}: {briefly(value)}" for name, value in rows[0].items())
+        say(f"{file}: {format_count(len(rows), 'row')}, the first one:", *shown)
+        return 0
     results = opened(file)
     if listed and (row is not None or checks is not None):
         raise InvalidInputError(

@@ -43,6 +43,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import pyarrow
 
+from evenhand.data.fields import field_or
 from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError
 from evenhand.files import check_growth, open_file
 from evenhand.votes import is_missing
@@ -125,23 +126,22 @@ def _member(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - JSON
 
 def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     sample = _with_attachments(sample, sample.get("attachments") or {})
-    output = sample.get("output") or {}
-    choice: Mapping[str, Any] = next(iter(output.get("choices") or ()), {})
-    text, reasoning = _text_and_reasoning((choice.get("message") or {}).get("content"))
-    reason, error, given = choice.get("stop_reason"), sample.get("error"), sample.get("input")
-    messages = [] if isinstance(given, str) else given or ()
+    text, reasoning = _text_and_reasoning(field_or(sample, "output/choices/0/message/content"))
+    reason, given = field_or(sample, "output/choices/0/stop_reason"), sample.get("input")
+    if not isinstance(given, str):
+        given = [
+            {"role": each.get("role"), "content": _text_and_reasoning(each.get("content"))[0]} for each in given or ()
+        ]
     return {
         **{name: sample.get(name) for name in ("id", "choices", "target")},
         "epoch": sample.get("epoch", 1),
         "task": spec.get("task"),
-        "model": output.get("model") or spec.get("model"),
-        "input": given
-        if isinstance(given, str)
-        else [{"role": each.get("role"), "content": _text_and_reasoning(each.get("content"))[0]} for each in messages],
+        "model": field_or(sample, "output/model") or spec.get("model"),
+        "input": given,
         "output": text,
         "reasoning": reasoning,
         "finish_reason": _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None,
-        "error": error.get("message") if isinstance(error, Mapping) else error,
+        "error": field_or(sample, "error/message", sample.get("error")),
         "metadata": sample.get("metadata") or {},
         "scores": {
             scorer: {name: (score or {}).get(name) for name in ("value", "answer", "explanation", "metadata")}
@@ -252,8 +252,7 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
     found: list[Row] = []
     for number, record in enumerate(records):
         names = [str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2)]
-        reply = record.get("raw_completion")
-        reply = reply.get("text", reply) if isinstance(reply, Mapping) else reply
+        reply = field_or(record, "raw_completion/text", record.get("raw_completion"))
         found.append(
             {
                 **{name: record.get(name) for name in ("instruction", "dataset", "preference")},

@@ -6,12 +6,12 @@ The responses to a prompt are one instance's predictions, or stand in wide data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import Any, Final
 
-from evenhand.criteria import Checklist, Criterion, context_mapping
+from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.fields import (
     cell_name,
     check_names,
@@ -191,10 +191,11 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
             f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
             "comparison takes a list of responses, or a dict of system -> response"
         )
-    for name in found:
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return _texts_of(found, instance)
+    if unnamed := [name for name in found if not isinstance(name, str)]:
+        raise InvalidInputError(f"instance {instance} names a system {unnamed[0]!r}; a system's name is a text")
+    return {
+        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
+    }
 
 
 def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
@@ -204,13 +205,7 @@ def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[st
         InvalidInputError: If the row has no such column.
     """
     held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
-    return _texts_of(held, instance)
-
-
-def _texts_of(found: Mapping[str, object], instance: int) -> dict[str, str | None]:
-    return {
-        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
-    }
+    return read_responses(held, instance)
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
@@ -248,14 +243,14 @@ class JudgedTexts:
     """The texts of a result.
 
     Attributes:
-        header: What the result says of what was judged.
         prompts: Row of the result -> the responses, and the columns with what is shown next to them.
         context_fields: Name shown -> column; None for those of what was judged.
+        reference_field: The column with a known good answer.
     """
 
-    header: Mapping[str, Any]
     prompts: Mapping[int, Prompt]
     context_fields: Mapping[str, str] | None
+    reference_field: str | None
 
     @classmethod
     def of(
@@ -300,7 +295,7 @@ class JudgedTexts:
                 for number, row in enumerate(rows)
             )
         places = _places(said, abouts, [prompt.id for prompt in prompts])
-        return cls(header, {row: prompts[place] for row, place in places.items()}, shown)
+        return cls({row: prompts[place] for row, place in places.items()}, shown, said.get("reference_field"))
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
@@ -308,27 +303,17 @@ class JudgedTexts:
         systems = (about["first"], about["second"]) if "first" in about else (about.get("system") or "",)
         return {system: texts[system] for system in systems}
 
-    def context(self, about: About, criterion: Callable[[], Criterion]) -> dict[str, str]:
-        """Return name shown -> text, of what was shown next to the responses.
-
-        Args:
-            about: What a cell is about.
-            criterion: Makes its criterion, which says what is shown where the header does not.
+    def context(self, about: About, criterion: Criterion) -> dict[str, str]:
+        """Return name shown -> text, of what was shown next to the responses of a cell.
 
         Raises:
             InvalidInputError: If the row lacks a column.
         """
         instance = about["instance"]
         row = self.prompts[instance].fields
-        references = references_of(row, self.header["parameters"].get("reference_field"), instance)
-        judged: Criterion | Checklist
-        if "checklist" in about:
-            judged = Checklist.model_validate(self.header["checklists"][about["checklist"]])
-        elif "criterion" in self.header:
-            judged = Criterion.model_validate(self.header["criterion"])
-        else:
-            judged = criterion()
-        return context_of(row, self.context_fields, judged, instance, references)
+        return context_of(
+            row, self.context_fields, criterion, instance, references_of(row, self.reference_field, instance)
+        )
 
     def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
         """Check that the first responses stand in prompts about them; half may not, as prompts show texts in their way.

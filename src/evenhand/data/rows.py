@@ -241,12 +241,9 @@ def files_named(given: str | Path) -> list[Path]:
     """
     path = expanded("/dev/stdin" if str(given) == "-" else given)
     try:
-        if not path.exists() and glob.has_magic(str(path)):
-            found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - an absolute pattern too
-            if not found:
-                raise InvalidInputError(f"no file fits the pattern {str(path)!r}")
-            return found
         if not path.exists():
+            if found := sorted(map(Path, glob.glob(str(path), recursive=True))):  # noqa: PTH207 - an absolute pattern too
+                return found
             raise InvalidInputError(f"there is no file or folder {str(path)!r}")
         if not path.is_dir() or any((path / name).exists() for name in _SAVED_SETS):
             return [path]

@@ -54,6 +54,7 @@ class Request:
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
+        shared: The number of characters at the start of the first message that requests about other rows share.
         again: Called before a request is sent again, with whether the attempt before it may have to be paid for. It
             raises if the request must not be sent.
     """
@@ -68,6 +69,7 @@ class Request:
     presentation: Presentation | None = None
     items: tuple[SheetItem, ...] = ()
     reasoning: bool = True
+    shared: int = field(default=0, compare=False)
     again: Callable[[bool], None] | None = field(default=None, compare=False, repr=False)
 
 
@@ -109,6 +111,14 @@ class JudgeEngine(Protocol):
             EngineError: When there is no reply. A :class:`~evenhand.errors.FatalEngineError` says that none of this
                 engine's requests can succeed.
         """
+
+
+@runtime_checkable
+class PricedEngine(Protocol):
+    """An engine that can say beforehand what tokens cost."""
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return the cost of these tokens in US dollars; None if the price is not known."""
 
 
 def not_sent(error: _Failure) -> _Failure:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.errors import BudgetExhaustedError, InvalidInputError
 from evenhand.numbers import format_cost
 from evenhand.votes import Completion, Message
@@ -76,14 +76,13 @@ class Prices:
     """
 
     def __init__(self, engine: JudgeEngine, max_cost: float) -> None:
-        price: Callable[[int, int], float | None] | None = getattr(engine, "estimated_cost", None)
-        if price is None or price(1000, 1000) is None:
+        if not isinstance(engine, PricedEngine) or engine.estimated_cost(1000, 1000) is None:
             raise InvalidInputError(
                 f"max_cost={max_cost!r} cannot be kept, because the price of the judge {engine.judge_id!r} is not "
                 "known: give its prompt_price and completion_price in US dollars per million tokens, as in "
                 "'…[model=NAME,prompt_price=0.15,completion_price=0.60]', or limit the run with max_calls instead"
             )
-        self._price = price
+        self._price = engine.estimated_cost
         self._limit: int | None = getattr(engine, "most_reply_tokens", None)
         self.sure, self.tried = self._limit is not None, False
         self._longest: dict[int, int] = {}  # tokens of a reply, by its turn in the conversation

@@ -1,6 +1,7 @@
-"""Engines without a model or a network: the baseline, which counts words, and the simulated judge.
+"""Engines without a model or a network: the baseline, which counts words, the simulated judge, and replay.
 
-Both are free and deterministic, and word a choice alike at each stage of the flow.
+All are free and deterministic. The first two word a choice alike at each stage of the flow. The third repeats a paid
+run without a key, from its journal or what ``evenhand journal export`` wrote.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from json.encoder import encode_basestring
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict
+from pydantic import ConfigDict, PrivateAttr
 from scipy.special import expit, logit, ndtr, softmax
 
 from evenhand.criteria import Criterion
 from evenhand.engines.base import Engine, Request, SheetItem
+from evenhand.engines.journal import describe_request, recorded_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.files import expanded
 from evenhand.options import option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, TokenLogprob
@@ -678,3 +682,55 @@ def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
     """Return Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     return nodes, weights / weights.sum()
+
+
+class ReplayEngine(FreeEngine):
+    """Answer from a recording, whichever judge's replies it holds, and refuse requests that it does not hold.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or holds two replies to one request.
+    """
+
+    path: str | Path | None = option(None, "The recording: an exported journal, or a journal.")
+    name: str | None = option(None, "The judge's name; by default ``replay-`` and the name of the file.")
+    _replies: dict[str, Completion] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, _: object) -> None:
+        """Read the recording."""
+        for row in recorded_rows(expanded(self.path)) if self.path is not None else ():
+            completion: Completion = Completion.adapter.validate_json(row.completion)
+            if self._replies.setdefault(row.request, completion) != completion:
+                raise InvalidInputError(
+                    f"the recording {str(self.path)!r} holds two replies to one request: keep the recordings of "
+                    "different judges in different files"
+                )
+
+    def to_judge(self) -> Self:
+        """Return the engine itself.
+
+        Raises:
+            InvalidInputError: If it has no recording.
+        """
+        if self.path is None:
+            raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=replies.jsonl]")
+        return self
+
+    @property
+    def judge_id(self) -> str:
+        """The name, by default that of the file."""
+        return f"replay-{Path(self.path or '').stem}" if self.name is None else self.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the recorded reply to exactly this request.
+
+        Raises:
+            RejectedRequestError: If the recording does not hold it.
+        """
+        await checkpoint()
+        if (completion := self._replies.get(describe_request(request))) is None:
+            raise RejectedRequestError(
+                f"the recording {str(self.path)!r} has no reply to this request (stage {request.stage!r}, sample "
+                f"{request.sample}): record it again with the same data, prompts, flow and seed",
+                cause="not_recorded",
+            )
+        return completion

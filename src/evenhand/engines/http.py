@@ -85,9 +85,10 @@ class ServerAddress:
             headers |= given
             secrets += [each for value in given.values() for each in (value, value.rpartition(" ")[2])]  # "Token …"
         for name, value in headers.items():
-            if not value.isprintable():
+            if not value.isascii() or not value.isprintable():
                 raise InvalidInputError(
-                    f"the value of the header {name!r} holds a line end or another control character"
+                    f"the value of the header {name!r} holds characters that a header cannot carry: "
+                    "set the environment variable again, without line ends and other control characters"
                 )
         return headers, tuple(secrets)
 

@@ -21,6 +21,7 @@ An exported reply is a line of JSON:
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import math
@@ -41,12 +42,13 @@ from pydantic import ValidationError
 
 from evenhand.engines.base import Request
 from evenhand.errors import InvalidInputError, JournalError
-from evenhand.files import cache_folder, expanded
+from evenhand.files import cache_folder, expanded, open_file
 from evenhand.numbers import format_count
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": marks our files among other SQLite databases
 SCHEMA_VERSION: Final = 6
+SQLITE: Final = b"SQLite format 3\x00"
 BUSY_SECONDS: Final = 30.0
 
 SCHEMA: Final = f"""
@@ -272,6 +274,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._beat_at = -math.inf
         self._closed = False
         self._connection = connect(self.path)
+        self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -387,7 +390,7 @@ class Journal(AbstractContextManager["Journal"]):
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""
         with self._lock:
-            if not self._closed:
+            if self._process == os.getpid() and not self._closed:
                 with suppress(sqlite3.Error):  # claims that stay are dead as soon as the process is
                     if self._owner is not None:
                         self._remove_owner(self._connection, self._owner)
@@ -441,6 +444,9 @@ class Journal(AbstractContextManager["Journal"]):
         with self._lock:
             if self._closed:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
+            if self._process != os.getpid():  # SQLite's connections do not survive a fork
+                self._connection, self._process, self._engines = connect(self.path), os.getpid(), {}
+                self._owner = None
             try:
                 yield self._connection
             except sqlite3.Error as error:
@@ -497,6 +503,22 @@ def existing_journal(path: Path) -> Journal:
     return Journal(path)
 
 
+def check(path: Path) -> list[str]:
+    """Return the keys of the replies that cannot be read, or do not fit their checksums.
+
+    Raises:
+        InvalidInputError: If there is no journal.
+        JournalError: If it cannot be used, or SQLite finds a fault in its pages, trees or index.
+    """
+    with existing_journal(path) as journal, journal.reading() as connection:
+        if faults := [fault for (fault,) in connection.execute("PRAGMA integrity_check(20)") if fault != "ok"]:
+            damage = sqlite3.DatabaseError("; ".join(faults))
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damage
+        rows = connection.execute("SELECT key, CAST(request AS BLOB), CAST(completion AS BLOB), checksum FROM reply")
+        return [key for key, *cells in rows if reply_of(key, *cells) is None]
+
+
 def prune(path: Path, older_than: float) -> tuple[int, int]:
     """Remove old replies, and give their room back to the disk.
 
@@ -538,6 +560,42 @@ def export_lines(path: Path) -> Iterator[str]:
                 yield json.dumps(line) + "\n"
 
 
+def row_of_line(text: str) -> Row | None:
+    """Return the row of an exported line; None if it is none, or its key is not that of what it holds."""
+    try:
+        line = json.loads(text)
+        identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
+        recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
+        Completion.model_validate(line["completion"])
+        row = Row(line["key"], identity, request, json.dumps(line["completion"]), recorded_at)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return row if row.key == request_key(identity, request) else None
+
+
+def recorded_rows(path: Path) -> Iterator[Row]:
+    """Yield the replies of a recording: a journal, or an exported one.
+
+    Raises:
+        InvalidInputError: If it cannot be read, or has a line that is no reply.
+        JournalError: If it is a journal that cannot be used.
+    """
+    try:
+        with open_file(path) as file:
+            is_journal = file.read(len(SQLITE)) == SQLITE
+            file.seek(0)
+            lines = export_lines(path) if is_journal else io.TextIOWrapper(file, encoding="utf-8", errors="replace")
+            for number, text in enumerate(lines, start=1):
+                if (row := row_of_line(text)) is None:
+                    raise InvalidInputError(
+                        f"line {number} of the recording {str(path)!r} is no reply: give what 'evenhand journal "
+                        "export' writes"
+                    )
+                yield row
+    except OSError as error:
+        raise InvalidInputError(f"the recording {str(path)!r} cannot be read ({error.strerror})") from error
+
+
 def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
 
@@ -553,16 +611,8 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
 
     def rows() -> Iterator[Row]:
         for number, text in enumerate(lines, start=1):
-            try:
-                line = json.loads(text)
-                identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
-                recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
-                Completion.model_validate(line["completion"])
-                sound = line["key"] == request_key(identity, request)
-            except (ValueError, LookupError, TypeError, RecursionError):
-                sound = False
-            if sound:
-                yield Row(line["key"], identity, request, json.dumps(line["completion"]), recorded_at)
+            if (row := row_of_line(text)) is not None:
+                yield row
             else:
                 faults.append(number)
 

@@ -18,13 +18,13 @@ from evenhand.data.plain import is_of
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.calls import classifications_set
-from evenhand.engines.free_engines import BaselineEngine, SimulatedEngine
+from evenhand.engines.free_engines import BaselineEngine, ReplayEngine, SimulatedEngine
 from evenhand.engines.hosted import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.replies import redact
 from evenhand.errors import ArtifactError, InvalidInputError
 
-_ENGINES: Final = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
+_ENGINES: Final = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
 TYPES: Final[Mapping[str, type[Engine]]] = {to_snake(kind.__name__): kind for kind in _ENGINES}
 """``__type__`` in our catalog -> the engine."""
 

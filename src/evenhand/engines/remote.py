@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -52,6 +53,10 @@ RESERVED_PARAMETERS: Final = frozenset(
     {"model", "messages", "n", "stream", "response_format", "logprobs", "top_logprobs", "temperature", "max_tokens"}
     | {"top_p", "seed", "stop"}
 )
+SHORTEST_CACHED: Final = 4000
+"""Characters, about the 1,024 tokens from which on Anthropic keeps the beginning of a prompt."""
+_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
+_CACHE_MARK: Final = {"cache_control": {"type": "ephemeral"}}
 REFUSALS: Final = frozenset({"http_403", "http_404"})
 """They end a run before its first reply; after one, key and model are known to be right, and one request is refused."""
 SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization", "credential", "header")
@@ -271,6 +276,8 @@ class RemoteJudge:
         self.most_reply_tokens = settings.most_reply_tokens
         self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
         self._sampling = settings.sampling()
+        anthropic = settings.endpoint == {"provider": "litellm", "endpoint": None}
+        self._marks = anthropic and _ANTHROPIC_MODEL.match(str(settings.model)) is not None
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         self._dropped: set[str] = set()
         self._most_logprobs = sys.maxsize
@@ -352,7 +359,7 @@ class RemoteJudge:
 
     async def _attempt(self, session: _Session, trial: _Trial, request: Request) -> Completion:
         trial.attempts += 1
-        trial.sent = self.payload(request)  # without what was refused meanwhile
+        trial.sent = self.marked(self.payload(request), request)  # without what was refused meanwhile
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(trial.sent))
@@ -397,6 +404,8 @@ class RemoteJudge:
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and self.settings.structured_output == "auto" and speaks_of("schema", message):
             self.takes_schema = False
+        elif self._marks and "cache_control" in message:
+            self._marks = False
         else:
             name = refused_parameter(message, [each for each in DROPPABLE if each in sent])
             if name is not None and name not in self._dropped:  # requests sent before may be refused later
@@ -417,11 +426,12 @@ class RemoteJudge:
         trial.retries += 1 / RATE_LIMIT_PATIENCE if limited else 1
         if limited:
             gate.slow_down(entered_at)
-        if trial.retries > settings.max_retries or (after or 0.0) > LONGEST_WAIT:
+        too_long = (after or 0.0) > LONGEST_WAIT
+        if trial.retries > settings.max_retries or too_long:
             times = "once" if error.attempts == 1 else f"{error.attempts} times"
             wait = "" if after is None else f" (it wants no request for another {after:g} seconds)"
             message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}{wait}"
-            gate.given_up += limited
+            gate.given_up += limited and (too_long or gate.in_flight <= 1)  # else others are being answered
             if gate.given_up >= GIVEN_UP_IN_A_ROW:
                 gate.end(ended := UnreachableError(message, cause=error.cause, attempts=error.attempts))
                 raise ended from error
@@ -449,6 +459,19 @@ class RemoteJudge:
             schema = {"name": "verdict", "strict": True, "schema": dict(request.response_schema)}
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
         return payload
+
+    def marked(self, payload: dict[str, Any], request: Request) -> dict[str, Any]:
+        """Return the payload with the marks that Anthropic's cache needs: other servers need none, or may refuse them.
+
+        The end of what other rows share is marked, and that of the first message where the conversation goes on.
+        """
+        first, shared = request.messages[0]["content"], request.shared
+        if not self._marks or len(first) < SHORTEST_CACHED:
+            return payload
+        continued = len(request.messages) > 1 or request.stage == "assessment"
+        parts = ((first[:shared], shared >= SHORTEST_CACHED), (first[shared:], continued))
+        content = [{"type": "text", "text": text, **(_CACHE_MARK if marks else {})} for text, marks in parts if text]
+        return {**payload, "messages": ({**request.messages[0], "content": content}, *request.messages[1:])}
 
     def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:
         """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).

@@ -11,7 +11,9 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from evenhand.errors import (
@@ -299,15 +301,18 @@ def refused_parameter(message: str, sent: Iterable[str]) -> str | None:
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:
-    """Read the Retry-After header; None where it has no number of seconds.
+    """Read the Retry-After header, in seconds or as an HTTP date; None when it is neither.
 
-    >>> seconds_to_wait("1.5"), seconds_to_wait("soon")
-    (1.5, None)
+    >>> seconds_to_wait("1.5"), seconds_to_wait("Thu, 01 Jan 1970 00:00:00 GMT"), seconds_to_wait("soon")
+    (1.5, 0.0, None)
     """
     try:
         seconds = float(retry_after or "")
     except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(retry_after or "").timestamp() - time.time()
+        except ValueError:
+            return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 

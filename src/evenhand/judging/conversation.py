@@ -28,6 +28,7 @@ from evenhand.prompts import (
     describes_options,
     fill_prompt,
     is_prompt_name,
+    length_shared,
     nonce_for,
     prompt_sources,
     render_own_prompt,
@@ -247,6 +248,7 @@ class _Conversation:
             presentation=shown if alone else None,
             items=() if alone else items,
             reasoning=self.flow.reasoning,
+            shared=length_shared(sent[0]["content"], str(self.values["nonce"])),
         )
         try:
             reply = await self.caller.complete(request)

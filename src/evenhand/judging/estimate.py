@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from anyio.from_thread import start_blocking_portal
 
-from evenhand.engines.base import JudgeEngine, Request, Stage
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.conversation import Flow
@@ -96,14 +96,14 @@ class _DryCalls:
 
     def estimate(self, votes: int) -> RunEstimate:
         """Return what this judge would do for this number of votes."""
-        price = getattr(self._judge, "estimated_cost", None)
+        tokens = self._prompt_tokens, self._completion_tokens
         return RunEstimate(
             votes=votes,
             calls=self._calls,
             cached=self._cached,
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
-            cost=price and price(self._prompt_tokens, self._completion_tokens),
+            cost=self._judge.estimated_cost(*tokens) if isinstance(self._judge, PricedEngine) else None,
         )
 
     async def complete(self, request: Request) -> Completion:

@@ -19,7 +19,6 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -406,7 +405,7 @@ def _cards(
                     shown=results.fingerprint.shown_of(name[0], list(texts.shown(cell.about))),
                 )
             )
-            context |= texts.context(cell.about, partial(results.criterion_of, cell))
+            context |= texts.context(cell.about, results.criterion_of(cell))
             shown = [visible(text or "") for text in texts.shown(cell.about).values()]
         sides = SIDES if compares else ("Response",)
         cards.append(

@@ -46,6 +46,7 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_score,
+    format_share,
     measure,
     or_missing,
 )
@@ -344,6 +345,12 @@ class ItemReport:
     unscored_bounds_of: Bounds
     unscored_counts: UnscoredCounts
 
+    @property
+    def finding(self) -> str | None:
+        """``all pass``, ``all fail``, or ``no answer``; None if some pass and some fail."""
+        found = {(True, False): "all pass", (False, True): "all fail", (False, False): "no answer"}
+        return found.get((self.yes > 0, self.no > 0))
+
 
 @dataclass(frozen=True, slots=True)
 class CategoryReport:
@@ -534,6 +541,12 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[
     return tuple(reports)
 
 
+_MICRO: Final = (
+    "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
+    "responses (macro)."
+)
+
+
 class ChecklistAnalysis(Analysis):
     """The result of :func:`evenhand.checklist`: every verdict, the scores of each response, and a report per system."""
 
@@ -541,6 +554,7 @@ class ChecklistAnalysis(Analysis):
     judged: ClassVar = ("systems", "checklists")
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("primary_score", "primary_score")
+    agreement_by: ClassVar = ("system",)
     same_rows: ClassVar = ("system",)
     labelled_by: ClassVar = ("system", "item")
     further_ranges: ClassVar = RANGES
@@ -612,6 +626,7 @@ class ChecklistAnalysis(Analysis):
             for category in report.categories:
                 yield Reported(f"category.{category.category}", (system,), category, category.answered)
         yield from reported_differences(self.differences)
+        yield from self.reported_agreements()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -626,9 +641,10 @@ class ChecklistAnalysis(Analysis):
             yield replace(asked, criterion=checklist, gold=labels.get(str(cell.about["gold"])))
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """Return the item, as a criterion."""
+        """Return the item, as a criterion that is shown with the context of the checklist."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]
-        return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        criterion = next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
+        return criterion.model_copy(update={"context_fields": checklist.context_fields})
 
     @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
@@ -664,7 +680,8 @@ class ChecklistAnalysis(Analysis):
         if metric == "normalized":
             votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.changed(self.changed_rules(rules), primary_metric=metric)
+        held = super().rescored(**rules)
+        return {**held, "parameters": {**held["parameters"], "primary_metric": metric}}
 
     def ruled(self) -> Iterable[Criterion]:
         """Return the items of a checklist, as criteria."""
@@ -696,7 +713,10 @@ class ChecklistAnalysis(Analysis):
         )
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
-        return measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
+        table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
+        if not self.gold_agreements:
+            return table
+        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
 
     def _notes(self) -> tuple[str, ...]:
         reasons = Counter[str]()
@@ -729,7 +749,7 @@ class ChecklistAnalysis(Analysis):
         yield measures_table(title, labels, questions, [*rates, unanswered], kind="questions")
         if len(categories) > 1:
             title = f"Pass rate of each category, over its answers about all responses [{level}]"
-            yield measures_table(title, ("category",), categories, rates, kind="categories")
+            yield measures_table(title, ("category",), categories, rates, [_MICRO], kind="categories")
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
@@ -743,7 +763,7 @@ class ChecklistAnalysis(Analysis):
             items, result = [], response.result
             for item, (name, gold) in zip(result.items, response.about.gold.items(), strict=True):
                 record = {"item": name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-                items.append(with_votes(record, [item.verdict], votes=votes))
+                items.append(with_votes(record, item.verdict.votes, votes=votes))
             yield {
                 "instance": response.instance,
                 "system": response.system,

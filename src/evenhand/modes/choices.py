@@ -8,6 +8,7 @@ is decided by who comes first. :class:`BestOfMode` gives selection rates. :class
 from __future__ import annotations
 
 import bisect
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,18 +22,18 @@ import numpy as np
 from evenhand.aggregation.verdict import TOLERANCE, check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion, fold_label
 from evenhand.engines.base import JudgeEngine
-from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import draw
 from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
-from evenhand.options import FlowName
+from evenhand.options import FlowName, RunOptions
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis
-from evenhand.results.vote_columns import Cell, vote_rows
+from evenhand.results.results import Analysis, with_votes
+from evenhand.results.vote_columns import Cell
 from evenhand.scoring import (
     GRADED_ON_OTHERS,
     ReplyMeasures,
@@ -107,6 +108,24 @@ class ChoiceMode(Mode[Result]):
         """How a judge is asked, with the prompt under its full name."""
         return Flow.of(self.options, prompt=choice_prompt(self.options.prompt, self.options.flow))
 
+    def ask(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
+    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
+        """Ask about each instance; warn (:class:`EqualCandidatesWarning`) of those with equal candidates."""
+        alike = [about.instance for about in subjects if len(set(about.responses)) < len(about.responses)]
+        if alike:
+            warnings.warn(
+                f"in {len(alike)} of {len(subjects)} instances (first in {alike[0]}) candidates have the same text: "
+                "between them a judge can only go by the place, and seems to change its mind. Leave one of them out",
+                EqualCandidatesWarning,
+                stacklevel=2,
+            )
+        return super().ask(subjects, judges, options)
+
+
+class EqualCandidatesWarning(EvenhandWarning):
+    """Candidates of one instance have the same text, so that no judge can distinguish them."""
+
 
 def choice_question(about: Subject, unrelated: str | None = None) -> Question | None:
     """Return the question which of the candidates is the best; None if fewer than two have a text.
@@ -115,7 +134,15 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
         about: The candidates; those that have a text are the options, in this order. It is judged by a criterion that
             says what makes one the best, whose options play no part.
         unrelated: The text of an option from elsewhere, which becomes the last one.
+
+    Raises:
+        InvalidInputError: If there are fewer than two candidates, those without a text included.
     """
+    if len(about.texts) < 2:
+        raise InvalidInputError(
+            f"instance {about.instance} has {len(about.texts)} candidate(s), {list(about.texts)!r}; the best is chosen "
+            "of two or more (None where one is missing)"
+        )
     if len(about.responses) < 2:
         return None
     responses = about.responses if unrelated is None else (*about.responses, unrelated)
@@ -899,9 +926,7 @@ class GradeAnalysis(Analysis):
                     "places": list(one.places),
                     "chosen": list(one.chosen),
                 }
-                if votes:
-                    record["votes"] = vote_rows(vote for vote in cast if vote.judge_id == judge)
-                yield record
+                yield with_votes(record, (vote for vote in cast if vote.judge_id == judge), votes=votes)
 
 
 def _share_of_place(place: int, found: ChoiceHistograms) -> str:

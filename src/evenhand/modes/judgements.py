@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,16 +17,18 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
 
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
-from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, format_share, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -42,9 +45,16 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import (
+    OF_JUDGEMENTS,
+    ROWS,
     Cell,
     FloatArray,
+    OnDisk,
     VerdictColumns,
+    first_rows,
+    plain_verdict,
+    verdict_columns,
+    votes_table,
 )
 from evenhand.scoring import (
     NOT_REDRAWN,
@@ -62,7 +72,11 @@ from evenhand.scoring import (
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.ranking import PairedDifference
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, without_lone_surrogates
+
+
+class DifferentRangesWarning(EvenhandWarning):
+    """Scores in different units are averaged."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,15 @@ class DirectMode(Mode[Verdict]):
         """Return the measures; see :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
+        units = {about.judged.units: about.judged.name for about in subjects}  # rows may bring criteria of their own
+        if len(units) > 1:
+            listed = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in units.items())
+            warnings.warn(
+                f"the scores of the rows' criteria have different ranges ({listed}), so that their mean has no unit: "
+                "give their options values of one range, or group the rows by their criteria",
+                DifferentRangesWarning,
+                stacklevel=2,
+            )
         ranges = [about.judged.score_range for about in subjects]
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
 
@@ -145,6 +168,7 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None if no reading of them would give a score.
+        raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; None without repeated draws.
     """
 
@@ -155,6 +179,7 @@ class RubricResult:
     score: float | None
     raw_score: float | None
     bounds: tuple[float, float] | None
+    raw_bounds: tuple[float, float] | None
     spread: float | None = None
 
     @property
@@ -202,6 +227,7 @@ class RubricSummary(ReplyMeasures):
         num_na: Responses to which no criterion applies; ``score`` excludes them.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, minus the penalty.
+        raw_unscored_bounds: The bounds of ``raw_score``, if too many votes are unscored for the mean to lead.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
@@ -210,7 +236,7 @@ class RubricSummary(ReplyMeasures):
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
-    raw_score: Interval | Missing = measure("score")
+    raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
     length_penalty: Interval | Missing = measure("score")
     spread: Interval | Missing = measure("score", name="overall_spread")
     num_instances: int
@@ -220,6 +246,7 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
     unscored_bounds: UnscoredBounds | None
+    raw_unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True)
@@ -378,12 +405,15 @@ def rubric_result(
     taken, least = length_penalty or 0.0, 0.0 if rubric.clip == "score" else -math.inf
     judged = zip(verdicts, values, rubric.criteria, means, strict=True)
     extremes = [_extremes(verdict, value, criterion, is_mean=mean) for verdict, value, criterion, mean in judged]
-    ends = [rubric_score(verdicts, rubric, own).score for own in zip(*extremes, strict=True)]
-    bounds = None
-    if ends != [None, None]:
-        possible = zip(ends, rubric_range(rubric).score, strict=True)
-        low, high = (max((limit if end is None else end) - taken, least) for end, limit in possible)
-        bounds = low, high
+    ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
+
+    def bounds(name: str, least: float) -> tuple[float, float] | None:
+        if all(end.score is None for end in ends):
+            return None
+        limits = zip((getattr(end, name) for end in ends), getattr(rubric_range(rubric), name), strict=True)
+        low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
+        return low, high
+
     return RubricResult(
         rubric=rubric,
         verdicts=tuple(verdicts),
@@ -391,7 +421,8 @@ def rubric_result(
         length_penalty=length_penalty,
         score=None if score.score is None else max(score.score - taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=bounds,
+        bounds=bounds("score", least),
+        raw_bounds=bounds("raw_score", -math.inf),
         spread=_spread_of_draws(verdicts, rubric, rules, length_penalty),
     )
 
@@ -471,9 +502,9 @@ def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: L
     low, high = float(min(possible)), float(max(possible))
     bounds = (max(low - greatest, 0.0) if all(rubric.clip == "score" for rubric in rubrics) else low, high)
     score, leading = bounded_mean(scores, limits, level=level, bounds=bounds)
-    raw_score, _ = bounded_mean(
+    raw_score, raw_leading = bounded_mean(
         [None if lowest == highest else result.raw_score for result in results],
-        (),
+        [result.raw_bounds for result in results],
         level=level,
         bounds=(lowest - greatest, highest),
     )
@@ -491,6 +522,7 @@ def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: L
         num_na=sum(result.na for result in results),
         **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits).items()},
         unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
+        raw_unscored_bounds=raw_leading,
         **reply_measures(
             [verdict.votes for result in results for verdict in result.verdicts],
             rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
@@ -606,25 +638,39 @@ class VerdictAnalysis(Analysis):
         return {each.name: each for each in self.criteria}
 
     @cached_property
-    def columns(self) -> Mapping[tuple[str, str], tuple[list[Outcome], VerdictColumns]]:
-        """``(system, criterion name)`` -> the outcome of each row, and the verdicts, from which all scores are made."""
-        rows = dict[tuple[str, str], list[Outcome]]()
-        parts = dict[tuple[str, str], list[VerdictColumns]]()
-        for part in self.parts(texts=False):
-            for key, own in part.by_system_and_criterion.items():
-                names = dict(zip(("system", "criterion"), key, strict=True))
-                label, verdicts = [names[name] for name in self.labelled_by], [each.verdict for each in own]
-                rows.setdefault(key, []).extend(
-                    Outcome.of_verdict((each.instance, *label), each.verdict, each.cluster) for each in own
-                )
-                masses = [covered_mass(verdict, self.by_name[key[1]], self.rules) for verdict in verdicts]
-                parts.setdefault(key, []).append(VerdictColumns.of(verdicts, masses))
-        keys = [(system, name) for name, system in product(self.by_name, self.systems)]
-        return {key: (rows[key], VerdictColumns.joined(parts[key])) for key in keys}
+    def columns(self) -> Mapping[tuple[str, str], tuple[pyarrow.Table, VerdictColumns]]:
+        """``(system, criterion name)`` -> its rows, and the verdicts on them, from which all scores are made.
+
+        For results on disk under the rules by which they were saved, they are columns of the files.
+        """
+        stored, rules = self.stored, ("rule", "weights", *VoteRules.model_fields)
+        if isinstance(stored, OnDisk) and all(
+            self.parameters.get(name) == stored.header["parameters"].get(name) for name in rules
+        ):
+            tables = stored.tables(OF_JUDGEMENTS.names)
+        else:
+            tables = (votes_table(list(part.cells_with_verdicts()), OF_JUDGEMENTS) for part in self.parts(texts=False))
+        found: dict[tuple[str, str], list[tuple[pyarrow.Table, VerdictColumns]]] = {
+            (system, name): [] for name, system in product(self.by_name, self.systems)
+        }
+        for table in tables:
+            rows, verdicts = first_rows(table), VerdictColumns.of_table(table)
+            for (system, name), parts in found.items():
+                is_of_system = pc.equal(rows["system"], without_lone_surrogates(system))
+                own = pc.and_(is_of_system, pc.equal(rows["criterion"], name))
+                parts.append((rows.select(ROWS).filter(own), verdicts.only(own.to_numpy())))
+        return {
+            key: (
+                pyarrow.concat_tables([rows for rows, _ in parts], promote_options="default"),
+                VerdictColumns.joined([verdicts for _, verdicts in parts]),
+            )
+            for key, parts in found.items()
+        }
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the rows of a system, with their clusters."""
-        return self.level_over([row.cluster for row in self.columns[system, self.criteria[0].name][0]])
+        rows, _ = self.columns[system, self.criteria[0].name]
+        return self.level_over(rows["cluster"].to_pylist())
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the outcomes of each system on each criterion."""
@@ -632,7 +678,13 @@ class VerdictAnalysis(Analysis):
 
     def outcomes_of(self, system: str, criterion: str, part_of: str | None = None) -> Outcomes:
         """Return the outcomes of a system on a criterion, which may be part of a rubric."""
-        rows, _ = self.columns[system, criterion]
+        names = {"system": system, "criterion": criterion}
+        label = [names[name] for name in self.labelled_by]
+        table, _ = self.columns[system, criterion]
+        rows = [
+            Outcome(row, ((row, *label),), score, selected, na=na, cluster=cluster)
+            for row, cluster, score, selected, na in zip(*(column.to_pylist() for column in table.columns), strict=True)
+        ]
         return Outcomes.by(self.by_name[criterion], rows, system=system, part_of=part_of)
 
     @property
@@ -660,21 +712,16 @@ class VerdictAnalysis(Analysis):
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""
         for each in self.entries:
-            verdict = each.verdict
-            record = {
-                **{name: getattr(each, name) for name in self.names},
-                "selected_option": verdict.selected_label,
-                "score": verdict.aggregated_value,
-                "position_consistent": verdict.position_consistent,
-                "agreement": verdict.agreement,
-                "spread": verdict.spread,
-                "na": verdict.na,
-                "unscored_reason": verdict.unscored_reason,
-                "assessment": verdict.assessment,
-                "gold": each.gold,
-                "cluster": each.cluster,
-            }
-            yield with_votes(record, [verdict], votes=votes)
+            about = {name: getattr(each, name) for name in self.names}
+            record = {**about, **plain_verdict(each.verdict), "gold": each.gold, "cluster": each.cluster}
+            yield with_votes(record, each.verdict.votes, votes=votes)
+
+    def cells_with_verdicts(self) -> Iterator[Cell]:
+        """Give the cells with the columns of their verdicts: those of the records, and what else measures need."""
+        for cell, record, each in zip(self.stored.cells(), self.records(), self.entries, strict=True):
+            mass = covered_mass(each.verdict, self.by_name[each.criterion], self.rules)
+            row = {name: value for name, value in record.items() if name not in cell.about}
+            yield cell._replace(about={**cell.about, **verdict_columns(each.verdict, mass, row)})
 
 
 class JudgementAnalysis(VerdictAnalysis):
@@ -682,6 +729,7 @@ class JudgementAnalysis(VerdictAnalysis):
 
     kind: ClassVar = "judgements"
     judged: ClassVar = ("systems", "criteria", "rubric")
+    agreement_by: ClassVar = ("system", "criterion")
     same_rows: ClassVar = ("system", "criterion")
 
     @classmethod
@@ -770,7 +818,7 @@ class JudgementAnalysis(VerdictAnalysis):
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """Return the measures of the rubric and each criterion, and the differences."""
+        """Return the measures of the rubric and each criterion, the differences, and the agreement with labels."""
         for system, rubric in self.rubric_scores.items():
             n = rubric.num_instances - rubric.num_unscored - rubric.num_na
             yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.unscored_counts)
@@ -782,6 +830,7 @@ class JudgementAnalysis(VerdictAnalysis):
                 if found.name != "agreement":  # which the summary has
                     yield Reported(criterion, (system,), found, panel.num_judged)
         yield from reported_differences((*self.rubric_differences, *self.differences))
+        yield from self.reported_agreements()
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
@@ -860,6 +909,9 @@ class JudgementAnalysis(VerdictAnalysis):
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
+        if self.gold_agreements:
+            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
+            table = table.with_column("agrees with gold", agreements)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),

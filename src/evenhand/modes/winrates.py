@@ -24,6 +24,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
+from evenhand.judging.progress import tell
 from evenhand.judging.run import limits_after
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import (
@@ -611,6 +612,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             columns = ContestColumns.of(contests, systems, self.reduction)
             looked = columns.decisions(1 - self.options.level, len(names))
             undecided -= {pair for pair in undecided if names[pair] in looked and looked[names[pair]].decided}
+            if self.options.progress:
+                decided = f"{format_count(len(names) - len(undecided))} of {format_count(len(names), 'pair')} decided"
+                tell(f"{format_count(asked)} of {format_count(len(drawn), 'prompt')} asked, {decided}")
             if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
                 return
 
@@ -877,6 +881,7 @@ class WinrateAnalysis(Analysis):
             yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
+        yield from self.reported_agreements()
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Return the contests as they are held; the score is that of the first system."""
@@ -902,8 +907,7 @@ class WinrateAnalysis(Analysis):
         """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
         options = tuple(Option(label=label, value=value) for label, value in names)
-        described = self.criterion.description
-        return Criterion(name=self.criterion.name, description=described, options=options, scale="pairwise")
+        return self.criterion.model_copy(update={"options": options})
 
     def by_people(self) -> dict[str, Any]:
         """Return the header for labels of people, who may find two responses equal."""
@@ -961,7 +965,7 @@ class WinrateAnalysis(Analysis):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield with_votes(record, [verdict], votes=votes)
+            yield with_votes(record, verdict.votes, votes=votes)
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
@@ -997,7 +1001,8 @@ def _systems_table(table: WinrateAnalysis) -> TextTable:
     )
     title = (
         f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{format_count(table.summary.num_instances, 'prompt')}, {format_count(len(table.entries), 'contest')}"
+        f"{_of_all(table.summary.num_instances, table.parameters['n'], 'prompt')}, "
+        f"{format_count(len(table.entries), 'contest')}"
     )
     by_name = {(one.system,): one for one in table.ranked}
     return measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
@@ -1031,7 +1036,8 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
         header = "difference" if ranking.balanced else "difference of strengths"
         title += f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
         if not ranking.balanced:
-            title = "Head to head, and the difference of strengths (p corrected by Holm, or by Scheffé)"
+            corrected = "p corrected by Holm, and by Scheffé where results paired"
+            title = f"Head to head, and the difference of strengths ({corrected})"
         columns += [
             Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)),
             Column("p", lambda pair: format_p_value(getattr(pair.difference_test, "adjusted_p_value", None))),
@@ -1042,17 +1048,26 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
 
 def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     ranking, summary = table.ranking, table.summary
-    notes = ["Lengths are mean characters." if ranking.anytime else STRENGTHS]
+    notes = []
     if table.parameters.get("stop"):
         known = table.decisions.values()
+        after = [one.prompts for one in known if one.decided]
+        span = " to ".join(map(format_count, sorted({min(after), max(after)}))) if after else ""
         notes.append(
-            f"{format_count(sum(each.decided for each in known))} of {format_count(len(known), 'pair')} decided; "
-            f"{format_count(summary.num_instances)} of {format_count(table.parameters['n'], 'prompt')} asked, in a "
-            f"random order. The probability that any pair of equal systems is ever decided is at most "
+            f"{_of_all(len(after), len(known), 'pair')} decided{f', after {span} prompts' if after else ''}; "
+            f"{_of_all(summary.num_instances, table.parameters['n'], 'prompt')} asked, in a random order. The "
+            "probability that any pair of equal systems is ever decided, over all looks and pairs, is at most "
             f"{format_percent(1 - table.parameters['level'])}. The estimate of a decided pair leans away from ½; its "
             "interval holds."
         )
+    notes += [ANYTIME, "Lengths are mean characters."] if ranking.anytime else [STRENGTHS]
     notes += [*ranking_notes(ranking), _order_note(table)]
+    if any(one.length_controlled_winrate for one in summary.systems):
+        notes.append(AT_EQUAL_LENGTH)
+    if table.rate_name != "winrate":
+        notes.append(WEIGHTED)
+    if agreement := table.gold_agreement():
+        notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
     if summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in summary.unscored_contests.items())
         notes.append(f"Contests without a score: {reasons}.")
@@ -1060,7 +1075,21 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     return (*notes, *unscored, *table.run_notes)
 
 
+def _of_all(some: int, total: int, noun: str) -> str:
+    return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
+
+
 STRENGTHS: Final = "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters."
+ANYTIME: Final = (
+    "Intervals and p-values hold at all looks together and wherever one stops. A winrate is the mean of those against "
+    "each of the others. Strengths, the position advantage and winrates at equal length are left out: their intervals "
+    "would be those of a sample of a fixed size."
+)
+AT_EQUAL_LENGTH: Final = "Winrates at equal length also take away the quality that goes with length."
+WEIGHTED: Final = (
+    "Winrates, and differences, ranks and groups of them, weigh a win by its grade; everything else counts each "
+    "contest once."
+)
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[str]:

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -130,7 +130,7 @@ def report_page(
             f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
             "show: give it alone"
         )
-    packed = pack([chain.from_iterable(views)] if further else views)
+    texts, verdicts, counts = pack([chain.from_iterable(views)] if further else views)
     drawn = [(name, each) for name, run in runs for each in pictures_of(run)]
     pictures = [
         (f"{each.title} · {name}" if name else each.title, each)
@@ -146,7 +146,7 @@ def report_page(
         answers=_answers([comparison] if comparison else [run for _, run in runs]),
         headlines=_headlines(runs),
         bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
-        notes=_merged(runs, lambda run: _notes_of(run, packed, corrected=bool(corrected))),
+        notes=_merged(runs, lambda run: _notes_of(run, counts, corrected=bool(corrected))),
         facts=_merged(runs, _facts_of),
         comparison=() if comparison is None else comparison.text_tables(),
         corrected=corrected,
@@ -154,8 +154,8 @@ def report_page(
         encoded=lambda picture: base64.b64encode(picture.svg()).decode(),
         sections=runs or [("", found)],
         line=visible_line,
-        verdicts=bool(packed.verdicts),
-        data=data_element("data", {"texts": packed.texts, "verdicts": packed.verdicts, "called": called}),
+        verdicts=bool(verdicts),
+        data=data_element("data", {"texts": texts, "verdicts": verdicts, "called": called}),
     )
 
 
@@ -260,10 +260,10 @@ def _merged(
     ]
 
 
-def _notes_of(results: Results, packed: PackedVerdicts, *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, counts: Counter[str], *, corrected: bool) -> Iterator[tuple[str, str]]:
     """Yield what a reader must know, with its topic; there are five."""
     parameters, judges = results.parameters, results.parameters.get("judges", ())
-    models, counts = results.fingerprint.models, packed.counts
+    models = results.fingerprint.models
     for note in baseline_note(judges):
         yield "Judge", note
     if len(models) > len(judges):
@@ -339,24 +339,15 @@ WRITTEN: Final[Mapping[str, Callable[[float], str]]] = {
 }
 
 
-@dataclass(frozen=True)
-class PackedVerdicts:
-    """The verdicts of one run or two, as the page's script reads them.
+def pack(runs: Sequence[Iterable[VerdictView]]) -> tuple[list[str], list[dict[str, Any]], Counter[str]]:
+    """Return the verdicts of one run, or of two that were asked the same questions; the verdicts on a row together.
 
-    Attributes:
-        texts: Every text once; elsewhere texts and names are numbers of this list.
-        verdicts: The name, row and item of each question, and its verdict in each run: null where a run has none. A
-            number is a pair of itself and its text, a mapping a list of pairs.
-        counts: The verdicts that were ``ordered`` (asked in two orders), ``flipped`` with it, and ``labelled``.
+    Returns:
+        Every text once, as elsewhere texts and names are numbers of this list; the name, row and item of each question,
+        and its verdict in each run, null where a run has none (a number is a pair of itself and its text, a mapping a
+        list of pairs); and how many verdicts were ``ordered`` (asked in two orders), ``flipped`` with it, and
+        ``labelled``.
     """
-
-    texts: Sequence[str]
-    verdicts: Sequence[Mapping[str, Any]]
-    counts: Counter[str]
-
-
-def pack(runs: Sequence[Iterable[VerdictView]]) -> PackedVerdicts:
-    """Return the verdicts of one run, or of two that were asked the same questions; the verdicts on a row together."""
     texts: dict[str, int] = {}
     rows: dict[str, int] = {}
     verdicts: dict[str, dict[str, Any]] = {}
@@ -379,7 +370,7 @@ def pack(runs: Sequence[Iterable[VerdictView]]) -> PackedVerdicts:
             counts["flipped"] += bool(view.flipped)
             counts["labelled"] += view.gold is not None
     ordered = sorted(verdicts.values(), key=lambda each: int(each["row"]))
-    return PackedVerdicts(list(texts), ordered, counts)
+    return list(texts), ordered, counts
 
 
 def _fields_of(view: VoteView) -> dict[str, Any]:

@@ -7,7 +7,7 @@ attributes are those of the results: ``results.summaries``, ``results.ranking``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -47,6 +47,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import (
+    PREFIX,
     Cell,
     InMemory,
     OnDisk,
@@ -58,14 +59,12 @@ from evenhand.results.vote_columns import (
     votes_tables,
     write,
 )
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import Verdict, without_lone_surrogates
+from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals
+from evenhand.votes import Verdict, Vote, without_lone_surrogates
 
 if TYPE_CHECKING:
+    import datasets
     import pandas as pd
-
-
-TO_GOLD: Final = "results.against_gold() compares the verdicts with the labels of people."
 
 
 class Analysis:
@@ -94,6 +93,9 @@ class Analysis:
 
     labelled_by: ClassVar[tuple[str, ...]] = ()
     """The columns that distinguish the questions about a row, as labels of people name them."""
+
+    agreement_by: ClassVar[tuple[str, ...]] = ()
+    """The columns by which the agreement with labels of people is reported."""
 
     same_rows: ClassVar[tuple[str, ...]] = ()
     """The columns that distinguish the groups that all have the same rows."""
@@ -206,22 +208,21 @@ class Analysis:
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
         """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
-        abouts = list(self.stored.abouts())
-        held = np.array(
-            [system in {None, *map(about.get, ("system", "first", "second"))} for about in abouts], dtype=bool
+        named = (
+            (about["instance"], system in {None, *map(about.get, ("system", "first", "second"))})
+            for about in self.stored.abouts()
         )
-        rows = np.array([about["instance"] for about in abouts], dtype=np.int64)
-        return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
+        cells = np.fromiter(named, dtype=[("row", np.int64), ("held", bool)])
+        return UnscoredCounts.of(self.vote_columns.only(cells["held"]), cells["row"][cells["held"]])
 
     @property
     def run_notes(self) -> tuple[str, ...]:
-        """The notes on unscored votes, on how replies were read, early stops, the baseline judge and labels."""
+        """The notes on unscored votes, on how replies were read, on early stops and on the baseline judge."""
         return (
             *unscored_note(self.unscored_counts),
             *readings_note(self.vote_columns.readings()),
             *early_stop_note(self.parameters),
             *baseline_note(self.parameters["judges"]),
-            *([TO_GOLD] if self.parameters.get("gold_fields") else []),
         )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
@@ -231,6 +232,10 @@ class Analysis:
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give the rows of a data frame: the records, or a row for each item of a checklist."""
         return self.records()
+
+    def cells_with_verdicts(self) -> Iterator[Cell]:
+        """Give the cells as files hold them: with the columns of a verdict, if the entries are verdicts."""
+        return self.stored.cells()
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
@@ -246,6 +251,33 @@ class Analysis:
     def reported(self) -> Iterator[Reported]:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""
         return iter(())
+
+    @cached_property
+    def gold_agreements(self) -> Mapping[tuple[str, ...], Interval | None]:
+        """:attr:`agreement_by` -> the share of verdicts that select the label of a person, of those that have both.
+
+        None where no verdict has both; empty without labels. Intervals are over rows of the data, or their clusters.
+        """
+        found: dict[tuple[str, ...], list[tuple[Hashable, float]]] = {}
+        for part in self.parts(texts=False) if self.parameters.get("gold_fields") else ():
+            for about, asked in zip(part.stored.abouts(), part.asked(), strict=True):
+                if asked.gold is not None:
+                    same = np.nan if asked.selected is None else float(asked.selected == asked.gold)
+                    unit = about["instance"] if about["cluster"] is None else about["cluster"]
+                    found.setdefault(tuple(about[name] for name in self.agreement_by), []).append((unit, same))
+        columns = {of: tuple(zip(*own, strict=True)) for of, own in found.items()}
+        level = self.level_over([])
+        return {of: mean_intervals(same, level=level.over(units))[0] for of, (units, same) in columns.items()}
+
+    def gold_agreement(self, *of: str) -> Interval | None:
+        """Return the agreement with labels of people of a system and criterion, or as :attr:`agreement_by` says."""
+        return self.gold_agreements.get(of)
+
+    def reported_agreements(self) -> Iterator[Reported]:
+        """Give the measures of agreement with labels of people."""
+        for of, share in self.gold_agreements.items():
+            if share is not None:
+                yield Reported("".join(of[1:]), of[:1], Measure("gold_agreement", (), share, "share"), share.n)
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
         """Return the least and the greatest score of a group of rows; None if there is no such group.
@@ -307,33 +339,22 @@ class Analysis:
             InvalidInputError: If rules make no verdicts of the votes, or a rule does not exist.
             UnknownRuleError: If a rule does not fit.
         """
-        return self.changed(self.changed_rules(rules))
-
-    def changed(self, rules: VoteRules, **others: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
-        """Return the header with these rules, which have to fit, and other parameters."""
+        if not self.labelled_by:
+            raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored")
+        changed = VoteRules(**{**dict(self.rules), **rules})
         for criterion in self.ruled():
-            rules.check(criterion.scale, has_values=criterion.has_values)
-        return {**self.header, "parameters": {**self.parameters, **rules.parameters(), **others}}
+            changed.check(criterion.scale, has_values=criterion.has_values)
+        return {**self.header, "parameters": {**self.parameters, **changed.parameters()}}
 
     @property
     def holds(self) -> str:
         """The content of the results, for messages."""
         return KINDS[self.kind]
 
-    def changed_rules(self, rules: Mapping[str, Any]) -> VoteRules:
-        """Return the rules with some of them changed.
 
-        Raises:
-            InvalidInputError: If there is no such rule, or no verdict is made by rules.
-        """
-        if not self.labelled_by:
-            raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored")
-        return VoteRules(**{**dict(self.rules), **rules})
-
-
-def with_votes(record: dict[str, Any], verdicts: Iterable[Verdict], *, votes: bool) -> dict[str, Any]:
-    """Return a record, with the votes of these verdicts if asked for."""
-    return {**record, "votes": vote_rows(vote for each in verdicts for vote in each.votes)} if votes else record
+def with_votes(record: dict[str, Any], cast: Iterable[Vote], *, votes: bool) -> dict[str, Any]:
+    """Return a record, with the votes that were cast if asked for."""
+    return {**record, "votes": vote_rows(cast)} if votes else record
 
 
 def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
@@ -480,7 +501,7 @@ class Results(PrintedTables):
             if row in {None, named}:
                 shown = None
                 if texts is not None:
-                    shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
+                    shown = (texts.context(cell.about, self.criterion_of(cell)), texts.shown(cell.about))
                 yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
 
     def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
@@ -624,7 +645,9 @@ class Results(PrintedTables):
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
-        return pyarrow.concat_tables(votes_tables(self.named_cells()))
+        schema = self.stored.schema()
+        schema = schema and pyarrow.schema(each for each in schema if not each.name.startswith(PREFIX))
+        return pyarrow.concat_tables(votes_tables(self.named_cells(), schema))
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """Return the result of some of the questions only.
@@ -649,12 +672,12 @@ class Results(PrintedTables):
         if not any(stays):
             raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
         stored, header = self.stored.only(stays), dict(self.header)
-        left = list(stored.abouts())
+        left = {(each["instance"], *map(each.get, ("system", "first", "second"))) for each in stored.abouts()}
         if "systems" in header:
-            systems = {each.get(name) for each in left for name in ("system", "first", "second")}
+            systems = {system for _, *named in left for system in named}
             header["systems"] = [system for system in header["systems"] if system in systems]
         parameters = {name: value for name, value in self.parameters.items() if name not in LIMITS}
-        parameters["n"] = len({each["instance"] for each in left})
+        parameters["n"] = len({row for row, *_ in left})
         return self._of(self.analyse, {**header, "parameters": parameters}, stored)
 
     def rescore(self, **rules: Any) -> Self:  # noqa: ANN401 - as the kind of results has them
@@ -756,6 +779,12 @@ class Results(PrintedTables):
         rows = (self._with_id(row) for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(rows))
 
+    def to_dataset(self) -> datasets.Dataset:
+        """Return a Hugging Face data set with one row per entry, its votes inside."""
+        import datasets  # noqa: PLC0415 - as above
+
+        return datasets.Dataset.from_list(list(self.records(votes=True)))
+
     def to_run_file(self, path: str | Path | None = None) -> str:
         """Return the run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
 
@@ -781,9 +810,9 @@ class Results(PrintedTables):
     def save(self, path: str | Path, *, first: int = 0) -> None:
         """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
-        Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
-        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) are the :meth:`records` with their votes,
-        without a header: they are not read again.
+        Parquet (``.parquet``) has a row per vote, with the verdict in columns such as ``verdict_score``, which pandas,
+        DuckDB and ``datasets`` read without evenhand, and the header as JSON in its metadata ``evenhand``. JSON lines
+        (``.jsonl``) are the :meth:`records` with their votes, without a header: they are not read again.
 
         Args:
             path: The file.
@@ -804,10 +833,11 @@ class Results(PrintedTables):
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = (
-            cell._replace(about={**cell.about, "instance": cell.about["instance"] + first})
-            for cell in self.named_cells()
+            cell._replace(about={**self._with_id(cell.about), "instance": cell.about["instance"] + first})
+            for part in self.analysis.parts()
+            for cell in part.cells_with_verdicts()
         )
-        write(path, header, cells)
+        write(path, header, cells, self.stored.schema())
 
     @classmethod
     def load(cls, path: str | Path, analyses: Mapping[str, type[Analysis]]) -> Self:

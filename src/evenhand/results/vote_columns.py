@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from itertools import accumulate, chain, compress, groupby, repeat
+from itertools import accumulate, chain, compress, groupby, islice, repeat
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
@@ -65,7 +65,7 @@ PROMPTS: Final = "prompts"
 """The column of what was sent: stage -> messages, as JSON."""
 
 TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error")
-"""The columns that no score needs, and that hold the most."""
+"""The columns of votes that no score needs, and that hold the most."""
 
 PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
@@ -169,9 +169,28 @@ FIELDS: Final = (
 )
 """All that a vote consists of."""
 
+PREFIX: Final = "verdict_"
+"""Before the names of the columns that tell of a cell's verdict."""
+
+_OF_VERDICTS: Final = {
+    **dict.fromkeys(("score", "agreement", "spread", "lowest_score", "highest_score", "covered_mass"), "float64"),
+    **dict.fromkeys(("na", "position_consistent"), "bool"),
+    "unscored_reason": "string",
+}
+"""What measures need of verdicts -> the type of its column."""
+
+_VERDICTS: Final = {
+    **_OF_VERDICTS,
+    **dict.fromkeys(("selected_option", "assessment", "rubric_unscored_reason"), "string"),
+    "rubric_score": "float64",
+}
 _TYPES: Final = {
     name: pyarrow.list_(pyarrow.type_for_alias(kind[:-2])) if kind.endswith("[]") else pyarrow.type_for_alias(kind)
-    for name, kind in [(CELL, "int64"), *((field.name, field.type) for field in FIELDS)]
+    for name, kind in [
+        (CELL, "int64"),
+        *((PREFIX + name, kind) for name, kind in _VERDICTS.items()),
+        *((field.name, field.type) for field in FIELDS),
+    ]
 }
 """Column -> its type, which one without any value would not show."""
 
@@ -204,15 +223,23 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     return Vote(**vote, completion=_completion(**parts["completion"]) if replied and "reasoning" in row else None)
 
 
-def votes_tables(cells: Iterable[Cell]) -> Iterator[pyarrow.Table]:
-    """Yield one row per vote, with its subject, in parts of whole cells; a cell without votes has one row of nulls."""
-    held = list(cells)
-    schema = _schema_of(held)
-    for first in range(0, len(held) or 1, CELLS_IN_A_PART):
-        yield _table(held[first : first + CELLS_IN_A_PART], schema, first)
+def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> Iterator[pyarrow.Table]:
+    """Yield one row per vote, with its subject, in parts of whole cells; a cell without votes has one row of nulls.
+
+    Args:
+        cells: The votes.
+        schema: The columns, where they are known; then no more cells are held than a part has.
+    """
+    if schema is None:
+        cells = list(cells)
+        schema = _schema_of(cells)
+    left, first = iter(cells), 0
+    while (held := list(islice(left, CELLS_IN_A_PART))) or not first:
+        yield votes_table(held, schema, first)
+        first += len(held) or 1
 
 
-def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
+def votes_table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
     """Return the table of cells that are numbered from ``first`` on, built column by column."""
     cast = [vote for cell in cells for vote in cell.votes or (None,)]
     places = pyarrow.array((place for place, cell in enumerate(cells) for _ in cell.votes or (None,)), pyarrow.int64())
@@ -234,10 +261,11 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
 
 
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
-    """Return the columns of all cells: their own, their number, and those of votes."""
+    """Return the columns of all cells: their own, their number, and those of verdicts and votes."""
     abouts = [cell.about for cell in cells]
     own = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, abouts))))  # cells mostly have the same names
-    types = {name: _TYPES.get(name) or pyarrow.array(_held(abouts, name)).type for name in [*own, CELL, *_COLUMNS]}
+    names = [*sorted([*own, CELL], key=lambda name: name.startswith(PREFIX)), *_COLUMNS]
+    types = {name: _TYPES.get(name) or pyarrow.array(_held(abouts, name)).type for name in names}
     return pyarrow.schema(types.items())
 
 
@@ -352,7 +380,47 @@ _DRAWS: Final = ("sample", "draws_planned")
 OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_DRAWS)
 """The columns that say of votes what measures need."""
 
+ROWS: Final = ("instance", "cluster", *(PREFIX + name for name in ("score", "selected_option", "na")))
+"""The columns that say of the row of a verdict what measures need."""
+
 _OF_VOTES_ALONE: Final = pyarrow.schema([(name, _TYPES[name]) for name in (CELL, *OF_VOTES)])
+_OF_VERDICTS_AND_VOTES: Final = pyarrow.schema(
+    [*_OF_VOTES_ALONE, *((PREFIX + name, _TYPES[PREFIX + name]) for name in _OF_VERDICTS)]
+)
+_NAMED: Final = ("system", "criterion", "cluster", f"{PREFIX}selected_option")
+OF_JUDGEMENTS: Final = pyarrow.schema(
+    [("instance", pyarrow.int64()), *((name, pyarrow.string()) for name in _NAMED), *_OF_VERDICTS_AND_VOTES]
+)
+"""The columns that say of judgements what measures need."""
+
+
+def plain_verdict(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as records show it."""
+    return {
+        "selected_option": verdict.selected_label,
+        "score": verdict.aggregated_value,
+        "position_consistent": verdict.position_consistent,
+        "agreement": verdict.agreement,
+        "spread": verdict.spread,
+        "na": verdict.na,
+        "unscored_reason": verdict.unscored_reason,
+        "assessment": verdict.assessment,
+    }
+
+
+def verdict_columns(
+    verdict: Verdict, covered_mass: float | None, record: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the columns of a verdict, and what else its record says.
+
+    Args:
+        verdict: The verdict.
+        covered_mass: The probability behind its expected value; None for the score of an option selected.
+        record: What its record says; by default :func:`plain_verdict`.
+    """
+    low, high = verdict.bounds or (None, None)
+    bounds = {"lowest_score": low, "highest_score": high, "covered_mass": covered_mass}
+    return {PREFIX + name: value for name, value in {**(record or plain_verdict(verdict)), **bounds}.items()}
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
@@ -420,7 +488,7 @@ class VoteColumns(Columns):
     @classmethod
     def of(cls, votes: Sequence[Sequence[Vote]]) -> Self:
         """Return the columns of the votes on each question."""
-        return cls.of_table(_table([Cell({}, tuple(own)) for own in votes], _OF_VOTES_ALONE))
+        return cls.of_table(votes_table([Cell({}, tuple(own)) for own in votes], _OF_VOTES_ALONE))
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
@@ -535,21 +603,21 @@ class VerdictColumns(Columns):
             verdicts: The verdicts.
             covered_masses: One per verdict; empty for scores of the options selected.
         """
+        masses = covered_masses or [None] * len(verdicts)
+        cells = [Cell(verdict_columns(*each), each[0].votes) for each in zip(verdicts, masses, strict=True)]
+        return cls.of_table(votes_table(cells, _OF_VERDICTS_AND_VOTES))
 
-        def numbers(values: Iterable[float | None]) -> FloatArray:
-            return np.array(list(values), dtype=float)
-
-        bounds: list[tuple[float | None, ...]] = [verdict.bounds or (None, None) for verdict in verdicts]
+    @classmethod
+    def of_table(cls, table: pyarrow.Table) -> Self:
+        """Return the columns of a table that has those of verdicts and votes."""
+        rows = first_rows(table)
+        numbers = {name: numbers_of(rows[PREFIX + name]) for name, kind in _OF_VERDICTS.items() if kind != "string"}
         return cls(
-            score=numbers(verdict.aggregated_value for verdict in verdicts),
-            na=np.array([verdict.na for verdict in verdicts], dtype=bool),
-            reason=codes_of(pyarrow.chunked_array([[each.unscored_reason for each in verdicts]], "string"), REASONS),
-            bounds=np.array(bounds, dtype=float).reshape(-1, 2),
-            agreement=numbers(verdict.agreement for verdict in verdicts),
-            spread=numbers(verdict.spread for verdict in verdicts),
-            position_consistent=numbers(verdict.position_consistent for verdict in verdicts),
-            covered_mass=numbers(covered_masses or [None] * len(verdicts)),
-            votes=VoteColumns.of([verdict.votes for verdict in verdicts]),
+            na=numbers.pop("na") > 0,
+            reason=codes_of(rows[f"{PREFIX}unscored_reason"], REASONS),
+            bounds=np.stack([numbers.pop("lowest_score"), numbers.pop("highest_score")], axis=1),
+            votes=VoteColumns.of_table(table),
+            **numbers,
         )
 
     def only(self, rows: BoolArray) -> Self:
@@ -594,11 +662,7 @@ VOTE_BYTES: Final = 2000
 SHOWN_CHARACTERS: Final = 300
 
 
-def write(
-    path: str | Path,
-    header: Mapping[str, Any],
-    cells: Iterable[Cell],
-) -> None:
+def write(path: str | Path, header: Mapping[str, Any], cells: Iterable[Cell], schema: pyarrow.Schema | None) -> None:
     """Write a result as Parquet with a row per vote.
 
     Args:
@@ -606,11 +670,12 @@ def write(
         header: The kind, the number of questions, the criteria and the parameters, as plain JSON: the metadata
             ``evenhand`` of a Parquet file.
         cells: The votes.
+        schema: The columns, if the cells are not to be held.
 
     Raises:
         UnwritableFileError: If it cannot be written.
     """
-    tables = votes_tables(cells)
+    tables = votes_tables(cells, schema)
     table = next(tables)
     about = table.column_names[: table.column_names.index(CELL)]
     head = {"evenhand": header["evenhand"], "layout": LAYOUT, "rows": header["rows"], "about": about}
@@ -693,7 +758,7 @@ def read(path: str | Path, *, texts: bool = True) -> tuple[dict[str, Any], list[
         file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
         check_growth(len(data), VOTE_BYTES * file.metadata.num_rows)
         left_out = {"id", PROMPTS} if texts else {"id", PROMPTS, *TEXTS}
-        names = [name for name in file.schema_arrow.names if name not in left_out]
+        names = [name for name in file.schema_arrow.names if name not in left_out and not name.startswith(PREFIX)]
         table = _checked_table(file, len(data), names, header)
         prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
         cells = list(cells_of(table, prompts)) if len(table) else []
@@ -703,7 +768,7 @@ def read(path: str | Path, *, texts: bool = True) -> tuple[dict[str, Any], list[
 
 
 def read_columns(path: str | Path, names: Collection[str], header: Mapping[str, Any]) -> pyarrow.Table:
-    """Read the columns of a saved result that it has, and the number of the cell of each row.
+    """Read those of the columns that a saved result has, and the number of the cell of each row.
 
     Args:
         path: The file.
@@ -717,8 +782,7 @@ def read_columns(path: str | Path, names: Collection[str], header: Mapping[str, 
     path = expanded(path)
     with reading(path), open_file(path) as opened:
         file = parquet_file(opened, path, texts_once=True)
-        table = _checked_table(file, path.stat().st_size, {CELL, *names}, header)
-    return table.select([CELL, *(name for name in names if name in table.column_names)])
+        return _checked_table(file, path.stat().st_size, {CELL, *names}, header)
 
 
 def _checked_table(
@@ -840,6 +904,9 @@ class InMemory:
         """Return every vote, as far as measures need it."""
         return VoteColumns.of([cell.votes for cell in self.held])
 
+    def schema(self) -> None:
+        """None: the columns are known when the cells are written."""
+
     def __len__(self) -> int:
         return len(self.held)
 
@@ -849,14 +916,13 @@ class OnDisk:
     """Votes in the parts of a folder, in the order of their rows. A walk holds one part at a time.
 
     Attributes:
-        paths: The parts.
+        files: The path of each part that has cells; how far its rows are from their numbers in the result, since a part
+            of the run may be missing; and which of its cells are left.
         header: Their common header.
-        firsts: The number of each part's first row in the result.
     """
 
-    paths: tuple[Path, ...]
+    files: tuple[tuple[Path, int, BoolArray], ...]
     header: Mapping[str, Any]
-    firsts: tuple[int, ...]
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -894,9 +960,13 @@ class OnDisk:
             raise InvalidInputError(
                 f"the row {twice!r} is in {' and in '.join(places)}, and would count twice: move one of them elsewhere"
             )
-        firsts = tuple(accumulate((header["parameters"]["n"] for header in headers), initial=0))[:-1]
+        firsts = accumulate((header["parameters"]["n"] for header in headers), initial=0)
+        files = tuple(
+            (path, header.get("first", 0) - number, np.ones(header["rows"], dtype=bool))
+            for (path, header), number in zip(found, firsts, strict=False)
+        )
         whole = {**first, **lists, "rows": sum(header["rows"] for header in headers), "parameters": parameters}
-        return cls(paths, whole, firsts)
+        return cls(files, whole)
 
     def parts(self, *, texts: bool = True) -> Iterator[InMemory]:
         """Give the votes part by part, with rows numbered as in the whole run.
@@ -907,17 +977,21 @@ class OnDisk:
         Raises:
             InvalidInputError: If a part cannot be read.
         """
-        for number, path in enumerate(self.paths):
+        for path, shift, kept in self.files:
             header, cells = read(path, texts=texts)
-            yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in cells))
+            further, found = header.get("first", 0) - shift, []
+            for about, votes in compress(cells, kept):
+                placed = {**about, "instance": about["instance"] + further}
+                found.append(Cell({**placed, **self._numbers(header, about)}, votes))
+            yield InMemory(tuple(found))
 
-    def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a cell is about, with the numbers of its row and of its criterion in the whole run."""
-        found = {**about, "instance": about["instance"] + self.firsts[number]}
-        for name, column in _OWN_LISTS.get(self.header["evenhand"], {}).items():
-            if column in about and header.get(name) != self.header.get(name):
-                found[column] = self.header[name].index(header[name][about[column]])
-        return found
+    def _numbers(self, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, int]:
+        """Return the numbers in the whole run of what a part counts by itself, such as checklists of its rows."""
+        return {
+            column: self.header[name].index(header[name][about[column]])
+            for name, column in _OWN_LISTS.get(self.header["evenhand"], {}).items()
+            if column in about and header.get(name) != self.header.get(name)
+        }
 
     def cells(self, *, texts: bool = True) -> Iterator[Cell]:
         """Give the votes on each question."""
@@ -926,28 +1000,57 @@ class OnDisk:
 
     def abouts(self) -> Iterator[dict[str, Any]]:
         """Give what each cell is about; no vote is read."""
-        for number, path in enumerate(self.paths):
-            header = header_of(path)
+        names = [name for name in self.header["about"] if name != "id"]
+        counts = self.header["evenhand"] in _OWN_LISTS
+        for (path, _, _), table in zip(self.files, self.tables(names), strict=True):
+            header = header_of(path) if counts else {}
             with reading(path):
-                columns = read_columns(path, [name for name in header["about"] if name != "id"], header)
-                abouts = first_rows(columns).drop_columns([CELL]).to_pylist()
-            for about in abouts:
-                yield self._placed(number, header, about)
+                abouts = first_rows(table).drop_columns([CELL]).to_pylist()
+            yield from ({**about, **self._numbers(header, about)} for about in abouts) if counts else abouts
 
-    def only(self, stays: Sequence[bool]) -> InMemory:
-        """Return the votes of some of the cells, held in memory.
+    def only(self, stays: Sequence[bool]) -> Self:
+        """Return the votes of some of the cells.
 
         Args:
             stays: For each of :meth:`abouts`, whether it stays.
         """
-        return InMemory(tuple(compress(self.cells(), stays)))
+        left, files = iter(stays), []
+        for path, shift, kept in self.files:
+            mask = kept.copy()
+            mask[kept] = list(islice(left, int(kept.sum())))
+            files += [(path, shift, mask)] if mask.any() else []
+        return replace(self, files=tuple(files))
+
+    def tables(self, names: Collection[str]) -> Iterator[pyarrow.Table]:
+        """Give columns of the cells that are left, part by part, with rows numbered as in the whole run.
+
+        Raises:
+            InvalidInputError: If a part cannot be read, or lacks a column.
+        """
+        for path, shift, kept in self.files:
+            table = read_columns(path, names, {"first": shift, "about": names})
+            with reading(path):
+                cells = table[CELL].to_numpy()
+                if (found := int(cells.max(initial=-1)) + 1) != len(kept):
+                    raise ValueError(f"it has {found} of {len(kept)} rows")
+                left, place = pyarrow.array(kept[cells]), table.column_names.index(CELL)
+                table = table.set_column(place, CELL, pyarrow.array((np.cumsum(kept) - 1)[cells])).filter(left)
+            yield table
 
     def vote_columns(self) -> VoteColumns:
         """Return every vote, as far as measures need it."""
-        return VoteColumns.joined([VoteColumns.of_table(read_columns(path, OF_VOTES, {})) for path in self.paths])
+        return VoteColumns.joined([VoteColumns.of_table(table) for table in self.tables(OF_VOTES)])
+
+    def schema(self) -> pyarrow.Schema:
+        """Return the columns of a file that holds all parts."""
+        schemas = []
+        for path, _, _ in self.files:
+            with reading(path), open_file(path) as file:
+                schemas.append(parquet_file(file, path).schema_arrow.remove_metadata())
+        return pyarrow.unify_schemas(schemas)
 
     def __len__(self) -> int:
-        return int(self.header["rows"])
+        return sum(int(kept.sum()) for _, _, kept in self.files)
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -382,28 +382,23 @@ STRENGTH_TOLERANCE = 1e-6
 
 
 def _standing(
-    systems: Sequence[str],
-    rates: Sequence[Interval | None],
-    pairs: Sequence[PairComparison],
-    model: StrengthModel | None,
-    *,
-    anytime: bool,
-) -> tuple[dict[int, float], dict[int, str]]:
-    """Return the value of each system that has a rank, and the reasons why the others have none.
+    contests: Contests, rates: Sequence[Interval | None], model: StrengthModel | None, *, anytime: bool
+) -> tuple[dict[int, float], list[Missing]]:
+    """Return the value of each system that has a rank, and the reason why a system has none.
 
     Values are strengths for designs that are not balanced: a win rate over opponents that are stronger than another's
     does not show who is better. Against a baseline the baseline's own is over all the others, and in a Swiss design
     every one is drawn towards one half. If all is to hold at any time they are the mean rates against the others, with
     equal weights; where not every two systems met these are over other opponents, and there are no ranks.
     """
+    values, reason = {place: rate.estimate for place, rate in enumerate(rates) if rate is not None}, NO_CONTEST
     if model is not None:
         values = dict(zip(model.placed, model.log_strengths.tolist(), strict=True))
-        return values, {place: one.reason for place, one in enumerate(model.strengths) if isinstance(one, Missing)}
-    values = {place: rate.estimate for place, rate in enumerate(rates) if rate is not None}
-    names, reason = {systems[place] for place in values}, NO_CONTEST
-    if anytime and not all(pair.contests for pair in pairs if {pair.first, pair.second} <= names):
+        return values, [Missing(one.reason if isinstance(one, Missing) else ALL_MET) for one in model.strengths]
+    held = contests.meetings.totals[1][np.ix_([*values], [*values])]
+    if anytime and np.count_nonzero(held) < len(values) * (len(values) - 1):
         values, reason = {}, "not every two systems met, and strengths are of a sample of a fixed size"
-    return values, dict.fromkeys(set(range(len(systems))) - values.keys(), reason)
+    return values, [Missing(ALL_MET if place in values else reason) for place in range(len(rates))]
 
 
 def steps(values: FloatArray, tolerance: float = 1e-9) -> IntArray:
@@ -587,7 +582,7 @@ def rank_systems(
     alone = win_rate_intervals(*contests.meetings.by_system, level=over)
     against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(count * anytime)]
     rates = [found and found[0] for found in against] if anytime else alone
-    values, reasons = _standing(contests.systems, rates, pairs, field, anytime=anytime)
+    values, reasons = _standing(contests, rates, field, anytime=anytime)
     apart = [
         (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
         for pair in pairs
@@ -610,7 +605,7 @@ def rank_systems(
     order = sorted(range(count), key=lambda place: (ranks.get(place, np.inf), place))
     entries = []
     for place in order:
-        system, unranked = contests.systems[place], Missing(reasons.get(place, ALL_MET))
+        system, unranked = contests.systems[place], reasons[place]
         own, strength = contests.score[(contests.first == place) | (contests.second == place)], strengths[place]
         if strength and alone[place] is None:  # strengths come from single votes, which the rules may have set aside
             strength = Missing(NO_CONTEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -30,14 +31,16 @@ _ADDRESSES: Final = frozenset(
     {"base", "url", "uri", "host", "endpoint", "region"}
     | {"version", "model", "project", "space", "deployment", "instance"}
 )
+_RANDOM: Final = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+"""Twenty or more letters and digits in a row, as in keys and hardly anywhere else."""
 
 
 def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], list[str]]:
     """Return the fields that replies depend on, as plain JSON, and the types of the objects in them.
 
-    Left out are secrets: fields named like one, values that look like one, and what is among credentials and headers,
-    but for the address there, as replies depend on it. An object is given by its type: engines that differ in nothing
-    else cannot be distinguished.
+    Left out are secrets: fields named like one, and values that look like one. The address among an engine's
+    credentials stays, because its replies depend on it. An object is given by its type: engines that differ in
+    nothing else cannot be distinguished.
 
     >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}})
     ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
@@ -48,10 +51,10 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
 
 
 def secret_values(fields: Mapping[object, object]) -> list[str]:
-    """Return the texts that :func:`public_fields` leaves out as secrets."""
+    """Return the texts that :func:`public_fields` leaves out as secrets, and all those in credentials and headers."""
     hidden: list[str] = []
     _public(_plain(fields)[0], hidden)
-    return hidden
+    return list(dict.fromkeys(hidden))
 
 
 def _plain(fields: Mapping[object, object]) -> tuple[object, list[str]]:
@@ -74,24 +77,24 @@ def _plain(fields: Mapping[object, object]) -> tuple[object, list[str]]:
 
 
 def _public(value: object, hidden: list[str], *, guarded: bool = False) -> object:
-    """Return a value without secrets, whose texts are added to those hidden; in credentials, with addresses only."""
+    """Return a value without secrets, whose texts are added to those hidden, with all texts in credentials."""
     if isinstance(value, list):
         return [_public(item, hidden, guarded=guarded) for item in value]
     if not isinstance(value, dict):
         return redact(value) if isinstance(value, str) else value
     public = {}
     for name, each in value.items():
-        folded = name.casefold()
+        folded, texts = name.casefold(), _texts(each)
         holds = any(word in folded for word in _WITH_SECRETS)
-        secret = names_a_secret(name) and not isinstance(each, int | float)  # max_tokens=100 is none
-        if guarded:
-            secret |= not any(word in folded for word in _ADDRESSES)
-        if secret or (holds and not isinstance(each, dict)):
-            hidden += _texts(each)
-        elif folded not in _NOT_IN_REPLIES:
-            found = _public(each, hidden, guarded=guarded or holds)
-            if found == each or found not in (REDACTED, {}):
-                public[name] = found
+        secret = holds or names_a_secret(name)
+        secret &= each is None or (isinstance(each, str) if holds else bool(texts))  # max_tokens=100 is none
+        if guarded and not isinstance(each, dict) and not any(word in folded for word in _ADDRESSES):
+            secret |= any(map(_RANDOM.search, texts))
+        if guarded or holds or secret:
+            hidden += texts
+        found = _public(each, hidden, guarded=guarded or holds)
+        if not secret and folded not in _NOT_IN_REPLIES and (found == each or found not in (REDACTED, {})):
+            public[name] = found
     return public
 
 

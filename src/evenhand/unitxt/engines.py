@@ -18,13 +18,14 @@ import logging
 import re
 import threading
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from json import JSONDecodeError
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Dict, Final, Self
 from uuid import uuid4
 
@@ -173,12 +174,17 @@ def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **
 BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
 LiteLLMEngine = _derived(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
 OpenAICompatibleEngine = _derived(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
+ReplayEngine = _derived(
+    free_engines.ReplayEngine,
+    journal=None,
+    get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
+)
 SimulatedEngine = _derived(free_engines.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:
     """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
-    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
     kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
     if kind is None:
         return engine
@@ -205,6 +211,10 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     try:
         register_catalog()
         artifact = fetch_artifact(identifier)[0]
+    except ArtifactError as error:
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if overrides else name)) from None
+    except EvenhandError:
+        raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
@@ -405,8 +415,9 @@ class UnitxtBridge:
             tried: Whether each request that was decided so far was answered.
         """
         try:
-            loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(_thread_of(self.engine), self._infer, requests)
+            future: Future[list[Completion | EngineError]] = Future()
+            _calls_of(self.engine).put((future, partial(self._infer, requests)))
+            found = await asyncio.wrap_future(future)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
             failure = read_failure(error, self.engine)
         else:
@@ -441,10 +452,10 @@ class UnitxtBridge:
         try:
             outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
         except BaseException:
-            left = asyncio.all_tasks(loop) - before
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            if left := asyncio.all_tasks(loop) - before:
+                for task in left:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(left, timeout=5.0))
             raise
         finally:
             self.engine.use_cache = cached
@@ -465,15 +476,36 @@ class UnitxtBridge:
         return replies
 
 
-_threads: weakref.WeakKeyDictionary[object, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+_Call = tuple[Future[Any], Callable[[], Any]]
+
+
+def _serve(calls: SimpleQueue[_Call | None]) -> None:
+    """Make the calls of an engine, one after the other, until None comes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    while (given := calls.get()) is not None:
+        future, call = given
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - the caller gets it
+                future.set_exception(error)
+        del given, future, call  # an engine to which nothing else refers ends with its last call
+    loop.close()
+
+
+_threads: weakref.WeakKeyDictionary[object, SimpleQueue[_Call | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def _thread_of(engine: object) -> ThreadPoolExecutor:
-    """Return the thread in which all calls of this engine are made, in every run; it ends with the engine."""
+def _calls_of(engine: object) -> SimpleQueue[_Call | None]:
+    """Return the queue of the thread in which all calls of this engine are made, in every run; it ends with the engine.
+
+    The thread is a daemon, unlike those of an executor: a process that is interrupted twice does not wait for a call.
+    """
     with _lock:
         if engine not in _threads:
-            loop = asyncio.new_event_loop()
-            _threads[engine] = ThreadPoolExecutor(1, "evenhand-engine", asyncio.set_event_loop, (loop,))
-            weakref.finalize(engine, loop.close)
+            calls = _threads[engine] = SimpleQueue()
+            threading.Thread(target=_serve, args=(calls,), name="evenhand-engine", daemon=True).start()
+            weakref.finalize(engine, calls.put, None)
         return _threads[engine]
