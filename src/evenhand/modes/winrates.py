@@ -561,6 +561,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(options, (vote for votes in before for vote in votes))
+            left = left.model_copy(update={"progress": left.progress and not self.stop})  # a line per look instead
             asked = _meeting(subjects, drawn, 0 if self.stop else number)
             try:
                 found = super().ask(asked, judges, left)
