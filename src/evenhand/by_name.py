@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -93,7 +93,8 @@ def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -
     """Run a call on all rows together, or with ``stream_to`` part by part; the result keeps the record of the run."""
     if getattr(job.options, "stream_to", None) is not None:
         split = job.options.split
-        return judge_stream(job, named_rows(data, split), record=record)
+        count = len(data) if isinstance(data, Sized) and not isinstance(data, str | Mapping) else None
+        return judge_stream(job, named_rows(data, split), count=count, record=record)
     result = job.function(data, job.options)
     kept = record is not None and job.name != "grade_scores" and isinstance(result, Results)  # which has no verb
     return replace(result, run_file=record) if kept else result

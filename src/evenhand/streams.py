@@ -337,6 +337,7 @@ def judge_stream(
     job: FunctionCall,
     named: Iterable[tuple[str, Row]],
     *,
+    count: int | None = None,
     limit: int | None = None,
     record: Mapping[str, Any] | None = None,
     judge_blocks: Callable[[Stream, int, Mapping[str, Any] | None], None] = judge_in_threads,
@@ -346,6 +347,7 @@ def judge_stream(
     Args:
         job: The function and its arguments, with the folder and the size of a part.
         named: The rows, as :func:`~evenhand.data.rows.named_rows` reads them.
+        count: The number of rows, if it is known.
         limit: Take this many rows at most.
         record: The run, as results keep it.
         judge_blocks: Judges the blocks and writes the parts.
@@ -363,7 +365,7 @@ def judge_stream(
         if record is not None:
             write_run(stream.folder / RUN_FILE, record)
         try:
-            judge_blocks(stream, (limit or 0) * stream.votes // len(stream.first), record)
+            judge_blocks(stream, (limit or count or 0) * stream.votes // len(stream.first), record)
         except InvalidInputError as error:
             if not part_numbers(stream.folder) or str(stream.folder) in str(error):
                 raise

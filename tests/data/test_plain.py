@@ -12,7 +12,8 @@ from evenhand.errors import ArtifactError
     ("written", "data"),
     [
         ("label: no", {"label": "no"}),
-        ("label: 5", {"label": 5}),
+        ("label: true", {"label": "true"}),
+        ("label: 5", {"label": "5"}),
         ("label: None", {"label": "None"}),
         ("na: yes", {"na": "yes"}),
         ("na: true", {"na": True}),

@@ -60,6 +60,14 @@ def test_a_row_holds_its_checklist_in_every_form(given):
     assert scores["pass_rate"] == 0.5
 
 
+@pytest.mark.parametrize("name", ["pass rate", "spread", "items", "Micro"])
+def test_a_checklist_that_is_named_like_a_score_is_refused_before_a_call(name):
+    judge = ScriptedJudge([sheet("Yes", "No", "Yes")])
+    with pytest.raises(Exception, match=r"two scores would be called .*: rename the checklist"):
+        checked(judge, checklist=WEIGHTED.model_copy(update={"name": name}))
+    assert not judge.requests
+
+
 @pytest.mark.parametrize("entry", ["batch", "batch_reasoned", "item", "item_reasoned", "weighted", "normalized"])
 @pytest.mark.filterwarnings("ignore::evenhand.judging.run.NoLogprobsWarning")
 def test_every_catalog_entry_in_a_recipe(entry):

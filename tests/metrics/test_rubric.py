@@ -96,7 +96,8 @@ def test_the_scores_by_hand():
 
 
 def test_scores_that_would_share_a_name_are_refused():
-    for names in (["a", "A"], ["a", "a_agreement"], ["raw_score"]):
+    of_one = ["raw_score", "score_if_unscored_1", "length_penalty_ci_low", "cost", "unscored_votes_refusal", "votes"]
+    for names in (["a", "A"], ["a", "a_agreement"], ["a", "a_parse_rate_ci_high"], *([name] for name in of_one)):
         criteria = tuple(CLEAR.model_copy(update={"name": name}) for name in names)
-        with pytest.raises(InvalidCriterionError, match="two scores would be called"):
+        with pytest.raises(InvalidCriterionError, match=r"two scores would be called .*: rename the criterion"):
             RubricJudge(inference_engine=ScriptedJudge(says), rubric=Rubric(name="r", criteria=criteria))

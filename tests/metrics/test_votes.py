@@ -106,6 +106,26 @@ def test_a_vote_that_is_no_option_and_a_second_reference_are_named():
         scores(metric, [["Good"]], [["Good", "Bad"]])
 
 
+def test_references_count_as_the_labels_that_they_name():
+    instances, _ = scores(
+        VoteAggregation(), [[1, "yes"], ["no"], ["no"]], [["Yes", "yes", 1], [0, "No "], [None, "no"]]
+    )
+    assert [each["votes_reference"] for each in instances] == ["Yes", "No", "No"]
+    assert [each["votes_match"] for each in instances] == [True, True, True]
+    with pytest.raises(InvalidInputError, match=r"instance 1 has the references .*, which name different options"):
+        scores(VoteAggregation(), [["yes"], ["no"]], [["yes"], ["no", 1]])
+
+
+def test_columns_of_the_task_data_never_replace_votes_references_or_clusters():
+    rows = [{"judge": "x", "votes": each, "reference": "No", "judge_field": 1} for each in ("a", "a", "b", "b")]
+    given = [EvaluationInput(["yes"], ["yes"], row) for row in rows]
+    for field in ("votes", "reference", "judge"):
+        metric = VoteAggregation(cluster_field=field, judge_weights={"judge_0": 2.0})
+        mapped = metric.map_stream(given)
+        assert [each.cluster for each in mapped] == [row[field] for row in rows]
+        assert metric.reduce(mapped)["votes_accuracy"] == 1.0
+
+
 @pytest.mark.parametrize("postprocessors", [["processors.to_string_stripped"], []])
 @pytest.mark.parametrize("nothing", [None, math.nan])
 def test_a_recipe_with_gaps_in_truth_predictions_and_votes(postprocessors, nothing):

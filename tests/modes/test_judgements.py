@@ -2,8 +2,12 @@
 
 import pytest
 
-from evenhand.criteria import yes_no_criterion
+from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.functions import judge
+from evenhand.modes.judgements import DifferentRangesWarning, DirectMode
+from evenhand.modes.mode import Subject
+from evenhand.options import AssessmentOptions
+from evenhand.votes import Verdict
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.questions import LEVELS
 
@@ -61,6 +65,14 @@ def test_the_agreement_with_people_by_hand(table):
     share = table.gold_agreement("birch", "level")
     assert (share.estimate, share.n) == (1.0, 2)
     assert table.gold_agreement("alder", "polite") is None
+
+
+def test_a_mean_over_rows_whose_criteria_have_different_ranges_is_warned_of():
+    grade = Criterion(name="grade", description="?", options=tuple(Option(label=f"{n}", value=n) for n in range(1, 6)))
+    subjects = [Subject(0, {"": "x"}, judged=POLITE), Subject(1, {"": "x"}, judged=grade)]
+    results = [Verdict(value=value, aggregated_value=value) for value in (1.0, 5.0)]
+    with pytest.warns(DifferentRangesWarning, match="'polite' from 0 to 1; 'grade' from 1 to 5"):
+        DirectMode(AssessmentOptions()).measures(subjects, results, 0.95)
 
 
 def test_the_judge_sees_the_context_and_not_the_system():

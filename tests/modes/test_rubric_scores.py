@@ -38,7 +38,7 @@ def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_opt
     assert (result.score, result.raw_score) == (0.0, -1.0)
     assert result.incomplete
     # clear at Bad: (0.75 + 1 − 2) / 4 < 0; at Good: (3 + 1 − 2) / 4
-    assert result.bounds == (0.0, 0.5)
+    assert (result.bounds, result.raw_bounds) == ((0.0, 0.5), (0.75 + 1 - 2, 3 + 1 - 2))
     # a fault is worst where it is there: (3 + 1 − 2) / 4, and best where it is not: (3 + 1) / 4
     assert rubric_result([GOOD, YES, UNSCORED], RUBRIC).bounds == (0.5, 1.0)
 
@@ -72,10 +72,8 @@ VERDICTS = st.tuples(
 def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy, penalty):
     rubric = rubric_as_judged(RUBRIC, AssessmentOptions(auto_na_option=True, na_strategy=strategy))
     result = rubric_result(verdicts, rubric, length_penalty=penalty)
-    if result.na:
-        return
-    low, high = result.bounds
-    assert 0 <= low <= high <= 1
+    low, high = result.bounds or (2, -1)  # without bounds no way gives a score
+    assert result.bounds is None or 0 <= low <= high <= 1
     ways = [()]
     for verdict, options in zip(verdicts, ([GOOD, FAIR, BAD], [YES, NO], [YES, NO]), strict=True):
         ways = [(*way, choice) for way in ways for choice in (options if verdict is UNSCORED else [verdict])]
@@ -83,6 +81,7 @@ def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy
         filled = rubric_result(way, rubric, length_penalty=penalty)
         if filled.score is not None:
             assert low - 1e-12 <= filled.score <= high + 1e-12
+            assert result.raw_bounds[0] - 1e-12 <= filled.raw_score <= result.raw_bounds[1] + 1e-12
 
 
 def test_orders_that_disagree_are_averaged_and_not_rounded_to_one_of_them():

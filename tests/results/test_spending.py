@@ -151,17 +151,19 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
 
 
-def test_a_recipe_reports_what_was_sent_and_wasted(tmp_path):
+def test_a_recipe_reports_what_was_sent_and_wasted_and_is_left(tmp_path):
     with JudgeServer(reply=reply, faults=[Fault("status", on=[3])]) as server:
         priced = {"prompt_price": 10.0, "completion_price": 30.0, "backoff": 0.0}
         engine = OpenAICompatibleEngine(base_url=server.base_url, model="m", **priced)
-        how = {"journal": str(tmp_path / "journal.sqlite3"), "progress": False, "context_fields": []}
+        how = {"journal": str(tmp_path / "journal.sqlite3"), "progress": False, "context_fields": [], "max_calls": 500}
         good = yes_no_criterion("good", "Is it good?")
-        metric = DirectJudge(inference_engine=engine, criteria=good, **how)
+        metric = DirectJudge(inference_engine=engine, criteria=good, max_cost=1.0, **how)
         scores = evaluated(metric, ROWS, [row["answer"] for row in ROWS])[0]["score"]["global"]
         assert scores["good_requests"] == server.seen == scores["good_calls"] + 1
     assert scores["good_wasted_replies"] == 2 * 3  # both orders of one row: assessment, selection and re-ask
     assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
+    assert scores["good_cost_left"] == pytest.approx(1.0 - scores["good_cost"])
+    assert scores["good_calls_left"] == 500 - scores["good_calls"]
 
 
 def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget():

@@ -1,6 +1,7 @@
 """YAML and JSON as plain data: dicts with different keys, lists, texts, numbers, true, false and null.
 
-YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates and the names of fields are texts too.
+YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates are texts too, and so are the names of
+fields and the values of fields that hold a text: ``label: 5`` is the label ``"5"``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.files import MOST_BYTES, read_bytes
 from evenhand.numbers import Missing
 
+TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
+"""The fields whose plain YAML scalars are never read as a number or a truth value."""
+
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
 MOST_NODES = 100_000
 """The most values in a YAML document; values repeated by an alias count each time."""
@@ -38,7 +42,8 @@ MOST_YAML_BYTES = 1024**2
 _TAG = "tag:yaml.org,2002:"
 _TEXT = f"{_TAG}str"
 _ALWAYS_TEXT = frozenset({f"{_TAG}timestamp", f"{_TAG}value"})
-_READ = _ALWAYS_TEXT | {f"{_TAG}{kind}" for kind in ("bool", "int", "float", "str", "null", "map", "seq")}
+_TEXT_IN_TEXT_FIELDS = frozenset({f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float"})
+_READ = _ALWAYS_TEXT | _TEXT_IN_TEXT_FIELDS | {_TEXT, f"{_TAG}null", f"{_TAG}map", f"{_TAG}seq"}
 
 
 def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a document holds is checked by its reader
@@ -174,6 +179,8 @@ def _with_texts(node: Node, counted: Iterator[int], within: tuple[Node, ...] = (
             if not isinstance(key, ScalarNode):
                 raise _problem(key, "a field's name is a text")
             value = _with_texts(held, counted, within)
+            if key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS:
+                value = _as_text(value)
             fields.append((key if key.tag == f"{_TAG}merge" else _as_text(key), value))
         node.value = fields
     return _as_text(node) if node.tag in _ALWAYS_TEXT else node

@@ -5,19 +5,22 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Dict, Final, List, NamedTuple, Union, cast
+from typing import Any, Dict, Final, List, NamedTuple, Union, cast, get_args
 
-from evenhand.aggregation.verdict import aggregate, check_rule
+from evenhand.aggregation.verdict import aggregate, check_rule, check_weights
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import (
     YES_OR_NO,
+    LabelReader,
     clustered_level,
     is_text_for_nothing,
+    read_clusters,
+    set_aside,
     warn_of_left_out_context,
 )
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.panel_report import panel_report
+from evenhand.judge_reliability.panel_report import PanelReport, panel_report
 from evenhand.judge_reliability.reliability import Comparison, summarize_votes
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.grid import parse_design
@@ -46,7 +49,6 @@ from evenhand.modes.choices import (
 )
 from evenhand.modes.judgements import (
     DirectMode,
-    Judgement,
     RubricMode,
     RubricSummary,
     covered_mass,
@@ -68,13 +70,16 @@ from evenhand.modes.winrates import (
 from evenhand.numbers import Missing
 from evenhand.options import AggregateVotesArguments, AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.read_votes import aggregate_recorded_votes
-from evenhand.results.measures import measure_at, score_entries, scores_of
+from evenhand.results.measures import Spending, UnscoredCounts, measure_at, names_of, score_entries, scores_of
+from evenhand.results.vote_columns import REASONS
 from evenhand.row_runs import example_pools
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary, summarize
+from evenhand.statistics.consistency import PositionBias
+from evenhand.statistics.correction import Correction
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import MatchKind, Verdict, Vote
 
 logger = logging.getLogger(__name__)
 
@@ -125,19 +130,27 @@ BIASED: Final = {True: False, False: True, None: None}
 """Whether the orders select the same -> whether the order changed the outcome; None if there was only one order."""
 
 
-def with_part(scores: Dict[str, Any], name: str, own: Mapping[str, Any]) -> Dict[str, Any]:
-    """Add the scores of a criterion or system under its name, the one without a name of its own under this alone.
+BOUNDS: Final = ("", "_ci_low", "_ci_high")
+
+
+def check_names(owner: str, names: Iterable[str], ends: Iterable[str], others: Iterable[str]) -> None:
+    """Check that no two scores, or limits of their intervals, have the same name.
+
+    Args:
+        owner: What the names are of.
+        names: Of criteria or systems, with which the names of their scores begin.
+        ends: The ends of the names of their scores; empty for the score that has the name alone.
+        others: The names of the other scores.
 
     Raises:
-        InvalidCriterionError: If two scores have the same name.
+        InvalidCriterionError: If two have the same.
     """
-    named = {f"{name}_{each}" if each else name: value for each, value in own.items()}
-    if twice := scores.keys() & named.keys():
-        raise InvalidCriterionError(f"two scores would be called {min(twice)!r}: rename {name!r}")
-    return {**scores, **named}
-
-
-BOUNDS: Final = ("", "_ci_low", "_ci_high")
+    taken, ends = {f"{name}{bound}" for name in others for bound in BOUNDS}, [*ends]
+    for name in names:
+        own = {"_".join(filter(None, (name, end))) + bound for end in ends for bound in BOUNDS}
+        if twice := taken & own:
+            raise InvalidCriterionError(f"two scores would be called {min(twice)!r}: rename the {owner} {name!r}")
+        taken |= own
 
 
 class ModeJudge(JudgeMetric):
@@ -372,7 +385,7 @@ class RubricJudge(AssessingJudge):
     judges_by = "rubric"
 
     def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
+        """Check every setting that can be checked before there is data, and the names of the scores."""
         if self.rubric_field is not None and self.examples is not None:
             raise InvalidInputError(
                 f"rubric_field is {self.rubric_field!r} and examples is given too: where each instance has a rubric of "
@@ -381,8 +394,8 @@ class RubricJudge(AssessingJudge):
         super().verify()
         length_penalty_of(self.length_penalty)
         if (rubric := self.own_judged()) is not None:
-            mode, about = self.mode_of((rubric,)), Subject(0, {"": None}, judged=rubric)
-            self.entries(JudgedInstance(about, mode.result(about, ()), mode, ""))  # checks the names of the scores
+            names = [score_name_of([each.name], each.name) for each in rubric.criteria]
+            check_names("criterion", names, OF_CRITERION, OF_RUBRIC)
 
     def freeze(self, given: Any) -> Rubric:
         """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
@@ -433,7 +446,8 @@ class RubricJudge(AssessingJudge):
                 continue
             orders = [list(votes[0].order) for votes in by_order(verdict.votes)]
             own |= {"na": verdict.na or None, "orders": orders or None, **verdict_entries(judged, criterion, verdict)}
-            entries = with_part(entries, score_name_of([criterion.name], criterion.name), {"": number, **own})
+            name = score_name_of([criterion.name], criterion.name)
+            entries |= {name: number, **{f"{name}_{each}": value for each, value in own.items()}}
         entries |= {"criteria": criteria} if self.rubric_field is not None else {}
         return {**entries, "prompts": (prompts or None) if self.include_prompts_in_result else None}
 
@@ -459,6 +473,26 @@ MEASURED_OF_CRITERION: Final = frozenset(
     | {"num_unscored", "num_na", "unscored_counts", "score_if_unscored_0", "score_if_unscored_1"}
 )
 """The measures of a criterion that are reported; the usage of calls is the rubric's."""
+
+OF_VOTES: Final = (
+    *("calls", "cached_calls", "prompt_tokens", "completion_tokens", "cost", *names_of(UnscoredCounts, Spending)),
+    *(f"unscored_votes_{reason}" for reason in REASONS),
+    *(f"match_share_{kind}" for kind in get_args(MatchKind)),
+)
+"""The names of the scores that say how votes were read and what they cost."""
+
+OF_RUBRIC: Final = (
+    *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
+    *("run", "votes", "corrected_notes", *names_of(RubricSummary, Correction), *OF_VOTES),
+)
+"""The names of a rubric's scores, without those of its criteria."""
+
+OF_CRITERION: Final = (
+    *("", "selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders"),
+    *names_of(ScoreSummary, PanelReport, Correction),
+    *OF_VOTES,
+)
+"""The ends of the names of a criterion's scores."""
 
 PLAIN: Final = frozenset(
     {f"{name}{bound}" for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread") for bound in BOUNDS}
@@ -513,6 +547,12 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     def freeze(self, given: Any) -> Checklist:
         """Return the checklist with the items and answers that are offered."""
         return self.mode_of().offered(load_checklist(given))
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """Return the name of the checklist, if all instances share one that has a name."""
+        name: str = super().score_name(judged)
+        check_names("checklist", [name], ("", *PLAIN), PLAIN)
+        return name
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the scores of one instance."""
@@ -619,9 +659,11 @@ class PairwiseJudge(JudgeMetric):
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""
-        systems, names = tuple(judged[0].about.texts), {"criteria": None}
-        for system in systems:
-            names = with_part(names, system, _system_entries("", (), None, None))
+        systems = tuple(judged[0].about.texts)
+        corrected = (f"winrate_{each}" for each in names_of(Correction))
+        ends = (*_system_entries("", (), None, None), *names_of(SystemSummary), *corrected, *OF_VOTES)
+        others = ("criteria", "score", "score_name", *names_of(ContestSummary, PositionBias), *OF_VOTES)
+        check_names("system", systems, ends, others)
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -894,16 +936,22 @@ _OF_SCORES = frozenset(
 
 
 _OF_VERDICT = ("value", "aggregated_value", "agreement", "na", "unscored_reason")
-VOTES: Final = "votes"
-REFERENCE: Final = "reference"
-"""The columns of the rows that are aggregated."""
 
 
 class AggregatedInstance(NamedTuple):
-    """The name of the main score, and the verdict on one instance with its votes."""
+    """The intermediate value of one instance.
+
+    Attributes:
+        score_name: The name of the main score.
+        verdict: The verdict with all votes.
+        right: The label that is right; None if it is not known.
+        cluster: The cluster of the instance; None if instances do not depend on each other.
+    """
 
     score_name: str
-    judgement: Judgement
+    verdict: Verdict
+    right: Union[str, None]
+    cluster: Union[str, None]
 
 
 class VoteAggregation(EvenhandMetric):
@@ -940,6 +988,10 @@ class VoteAggregation(EvenhandMetric):
         if self.scale not in SCALES:
             raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
         check_rule(self.rule, cast(Scale, self.scale))
+        weights = self.judge_weights
+        if isinstance(weights, list):
+            weights = {f"judge_{place}": weight for place, weight in enumerate(weights)}
+        check_weights(weights)
         if self.criteria is not None:
             self.criterion()
 
@@ -965,34 +1017,49 @@ class VoteAggregation(EvenhandMetric):
         return "" if self.criteria is None else self.criterion().name
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedInstance]:
-        """Aggregate the votes on all instances.
+        """Aggregate the votes on all instances."""
+        inputs, criterion = list(evaluation_inputs_stream), self.criterion()
+        if not inputs:
+            raise InvalidInputError(NO_INSTANCES)
+        right = self.right([references or () for _, references, _ in inputs])
+        clusters = read_clusters([task_data for _, _, task_data in inputs], self.cluster_field, what="instance")
+        responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
+        rows = [{"judge": None if is_text_for_nothing(each) else each} for each in responses]
+        how: Dict[str, Any] = {"rule": self.rule, "weights": self.judge_weights, "as_index": self.as_index}
+        how |= {"criteria": criterion, "cluster_field": False}
+        aggregated = aggregate_recorded_votes(rows, AggregateVotesArguments(votes="judge", **how))
+        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
+        return [
+            AggregatedInstance(name, each.verdict, *of) for each, *of in zip(aggregated, right, clusters, strict=True)
+        ]
+
+    def right(self, references: Sequence[Sequence[Any]]) -> List[Union[str, None]]:
+        """Return the label that is right, where one is given.
 
         Raises:
-            InvalidInputError: If there are no instances, votes or references are not options, or references of an
-                instance are different.
+            InvalidInputError: If references contradict each other, or one is not an option.
         """
-        inputs, criterion, rows = list(evaluation_inputs_stream), self.criterion(), []
-        for row, each in enumerate(inputs):
-            votes, (_, references, task_data) = self.response_of(each, None, row), each
-            if any(reference != references[0] for reference in references[1:]):
+        held = [(row, reference) for row, given in enumerate(references) for reference in given]
+        reader = LabelReader(self.criterion(), as_index=self.as_index)
+        read = reader.read_most(
+            [each for _, each in held], lambda place: f"instance {held[place][0]}: the reference is"
+        )
+        set_aside(read)
+        found: List[Union[str, None]] = [None] * len(references)
+        for (row, _), index in zip(held, read, strict=True):
+            label = reader.criterion.labels[index] if isinstance(index, int) else found[row]
+            if found[row] not in (None, label):
                 raise InvalidInputError(
-                    f"instance {row} has the references {list(references)!r}: give the one that is right "
-                    "(evenhand.agreement compares judges with several people)"
+                    f"instance {row} has the references {list(references[row])!r}, which name different options; give "
+                    "the one that is right (evenhand.agreement compares judges with several people)"
                 )
-            own = {VOTES: None if is_text_for_nothing(votes) else votes, REFERENCE: next(iter(references), None)}
-            rows.append({**task_data, **own})
-        if not rows:
-            raise InvalidInputError(NO_INSTANCES)
-        how: Dict[str, Any] = {"rule": self.rule, "weights": self.judge_weights, "as_index": self.as_index}
-        how |= {"criteria": criterion, "cluster_field": self.cluster_field, "gold_fields": REFERENCE}
-        aggregated = aggregate_recorded_votes(rows, AggregateVotesArguments(votes=VOTES, **how))
-        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
-        return [AggregatedInstance(name, each) for each in aggregated]
+            found[row] = label
+        return found
 
     def instance_scores(self, judged: AggregatedInstance) -> Dict[str, Any]:
         """Return the scores of one instance."""
-        (main, judgement), selected = judged, judged.judgement.verdict.selected_label
-        verdict, right = judgement.verdict, judgement.gold
+        main, verdict, right, _ = judged
+        selected = verdict.selected_label
         results = {
             "selected_option": selected,
             **{name: getattr(verdict, name) for name in _OF_VERDICT},
@@ -1006,18 +1073,13 @@ class VoteAggregation(EvenhandMetric):
 
     def reduce(self, intermediates: List[AggregatedInstance]) -> Dict[str, Any]:
         """Return the global scores: the aggregated score, how far the judges agree, and how often they are right."""
-        main, criterion, judgements = intermediates[0].score_name, self.criterion(), [one for _, one in intermediates]
+        (main, *_), criterion = intermediates[0], self.criterion()
+        clusters = [each.cluster for each in intermediates]
         summary = summarize_votes(
-            [each.verdict for each in judgements],
+            [each.verdict for each in intermediates],
             criterion,
-            [None if each.gold is None else criterion.labels.index(each.gold) for each in judgements],
-            level=clustered_level(
-                self.confidence_level,
-                [each.cluster for each in judgements],
-                self.interval,
-                self.resamples,
-                self.seed,
-            ),
+            [None if each.right is None else criterion.labels.index(each.right) for each in intermediates],
+            level=clustered_level(self.confidence_level, clusters, self.interval, self.resamples, self.seed),
         )
         warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
         shown = self.return_confidence_interval

@@ -36,12 +36,13 @@ from evenhand.data.fields import (
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, engines_with, one_step_in_batches
-from evenhand.errors import EvenhandWarning, InvalidInputError
+from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
 from evenhand.options import GoldOptions, IntervalOptions, RunOptions
-from evenhand.results.measures import UnscoredCounts, scores_of
+from evenhand.results.made_by import LIMITS
+from evenhand.results.measures import Spending, UnscoredCounts, scores_of
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.unitxt import criteria_artifacts
@@ -58,6 +59,7 @@ from evenhand.unitxt.bases import (
 )
 from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
+    catalog_object,
     load_checklist,
     load_comparison,
     load_criteria_artifact,
@@ -269,10 +271,24 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
 
 
 def _in_full(given: Any, held: Any) -> Any:
-    """Write artifacts in full: of one of a catalog, unitxt writes the id alone, without fields that were overridden."""
+    """Write artifacts in full; one that is as its catalog has it keeps its id, which a policy of unitxt may name.
+
+    Of an artifact of a catalog, unitxt writes the id alone, without fields that were overridden when it was fetched
+    (``engines.evenhand.litellm[model=…]``): they would be missing in every copy, including those of a recipe.
+    """
     if isinstance(held, list):
         return [_in_full(*pair) for pair in zip(as_list(given), held, strict=True)]
-    return held.to_dict() if isinstance(held, Artifact) else given
+    if not isinstance(held, Artifact):
+        return given
+    made = held.to_dict()
+    if held.__id__ is not None and given == held.__id__:
+        try:
+            entry = catalog_object(given)
+        except ArtifactError:  # it is of a catalog on the network
+            return given
+        entry.pop("__id__", None)
+        return given if made == entry else made
+    return made
 
 
 def number_or_nan(value: Union[float, Missing, None]) -> float:
@@ -339,6 +355,7 @@ class JudgedInstance:
         gold: The labels of people.
         score_name: The main score's name in this evaluation.
         place: The index of what it is judged by, among all that the instances are judged by.
+        spent: The spending of the whole run, and what is left of its limits; None without limits.
         votes: The votes on each question.
     """
 
@@ -352,6 +369,7 @@ class JudgedInstance:
     gold: Gold = None
     score_name: str = ""
     place: int = 0
+    spent: Union[Spending, None] = None
     votes: Sequence[Sequence[Vote]] = ()
 
     def cells(self) -> Iterator[Cell]:
@@ -657,9 +675,12 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         )
         if self.gold_field is not None:
             self._check_labels(planned)
+        asked, spent = list(mode.ask(subjects, panel)), None
+        if limits := {name: given for name in LIMITS if (given := getattr(self, name)) is not None}:
+            spent = Spending.of((vote for _, votes in asked for cell in votes for vote in cell), limits)
         return [
-            replace(each, about=about, result=mode.result(about, votes), votes=votes)
-            for each, (about, votes) in zip(planned, mode.ask(subjects, panel), strict=True)
+            replace(each, about=about, result=mode.result(about, votes), votes=votes, spent=spent)
+            for each, (about, votes) in zip(planned, asked, strict=True)
         ]
 
     def _name(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:
@@ -671,7 +692,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""
         first = intermediates[0]
-        main, run = first.score_name, self._run(intermediates)
+        main, spent, run = first.score_name, first.spent, self._run(intermediates)
         subjects, results = zip(*((each.about, each.result) for each in intermediates), strict=True)
         level = clustered_level(self.confidence_level, [about.cluster for about in subjects], self.interval)
         measures = first.mode.measures(subjects, results, level)
@@ -679,6 +700,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
             f"{main}_run": run,
             **({} if self.gold_field is None else self._corrected_scores(intermediates)),
             **self.global_scores(measures, intermediates),
+            **({} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))),
             "score_name": main,
         }
 

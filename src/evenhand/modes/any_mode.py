@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import entry_points
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, ClassVar, Final, TypeVar
 
 from evenhand.aggregation.scores import rubric_range
@@ -35,8 +35,8 @@ from evenhand.results.measures import (
     measures_table,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis
-from evenhand.results.vote_columns import Cell, vote_rows
+from evenhand.results.results import Analysis, with_votes
+from evenhand.results.vote_columns import Cell
 from evenhand.votes import Verdict
 
 T = TypeVar("T")
@@ -235,8 +235,7 @@ class ModeAnalysis(Analysis):
                 **self.mode.record(each.about, each.result),
                 "cluster": each.about.cluster,
             }
-            cast = vote_rows(vote for own in each.votes for vote in own) if votes else []
-            yield {**record, "votes": cast} if votes else record
+            yield with_votes(record, chain.from_iterable(each.votes), votes=votes)
 
 
 def _measure_cell(name: str) -> Callable[[Mapping[str, Measure]], str]:

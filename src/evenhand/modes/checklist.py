@@ -680,7 +680,8 @@ class ChecklistAnalysis(Analysis):
         if metric == "normalized":
             votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.changed(self.changed_rules(rules), primary_metric=metric)
+        held = super().rescored(**rules)
+        return {**held, "parameters": {**held["parameters"], "primary_metric": metric}}
 
     def ruled(self) -> Iterable[Criterion]:
         """Return the items of a checklist, as criteria."""
@@ -762,7 +763,7 @@ class ChecklistAnalysis(Analysis):
             items, result = [], response.result
             for item, (name, gold) in zip(result.items, response.about.gold.items(), strict=True):
                 record = {"item": name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
-                items.append(with_votes(record, [item.verdict], votes=votes))
+                items.append(with_votes(record, item.verdict.votes, votes=votes))
             yield {
                 "instance": response.instance,
                 "system": response.system,

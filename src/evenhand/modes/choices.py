@@ -32,8 +32,8 @@ from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.render import TextTable
-from evenhand.results.results import Analysis
-from evenhand.results.vote_columns import Cell, vote_rows
+from evenhand.results.results import Analysis, with_votes
+from evenhand.results.vote_columns import Cell
 from evenhand.scoring import (
     GRADED_ON_OTHERS,
     ReplyMeasures,
@@ -926,9 +926,7 @@ class GradeAnalysis(Analysis):
                     "places": list(one.places),
                     "chosen": list(one.chosen),
                 }
-                if votes:
-                    record["votes"] = vote_rows(vote for vote in cast if vote.judge_id == judge)
-                yield record
+                yield with_votes(record, (vote for vote in cast if vote.judge_id == judge), votes=votes)
 
 
 def _share_of_place(place: int, found: ChoiceHistograms) -> str:

@@ -714,7 +714,7 @@ class VerdictAnalysis(Analysis):
         for each in self.entries:
             about = {name: getattr(each, name) for name in self.names}
             record = {**about, **plain_verdict(each.verdict), "gold": each.gold, "cluster": each.cluster}
-            yield with_votes(record, [each.verdict], votes=votes)
+            yield with_votes(record, each.verdict.votes, votes=votes)
 
     def cells_with_verdicts(self) -> Iterator[Cell]:
         """Give the cells with the columns of their verdicts: those of the records, and what else measures need."""

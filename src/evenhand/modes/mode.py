@@ -300,8 +300,7 @@ class Mode(ABC, Generic[Result]):
     def parameters(self) -> dict[str, Any]:
         """Return all options that a result depends on, as plain JSON."""
         own = {name: getattr(self, name) for name in self.own_options()}
-        of_run = parameters_of(self.options, self.rules, self.flow)
-        return {"mode": self.kind, "mode_options": as_plain(own), **of_run}
+        return {"mode": self.kind, "mode_options": as_plain(own), **self.run_parameters()}
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria, as the header of the saved form has them.

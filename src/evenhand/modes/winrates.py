@@ -561,6 +561,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(options, (vote for votes in before for vote in votes))
+            left = left.model_copy(update={"progress": left.progress and not self.stop})  # a line per look instead
             asked = _meeting(subjects, drawn, 0 if self.stop else number)
             try:
                 found = super().ask(asked, judges, left)
@@ -965,7 +966,7 @@ class WinrateAnalysis(Analysis):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield with_votes(record, [verdict], votes=votes)
+            yield with_votes(record, verdict.votes, votes=votes)
 
 
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}

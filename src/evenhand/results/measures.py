@@ -157,6 +157,13 @@ def scores_of(
     return scores
 
 
+def names_of(*results: type) -> list[str]:
+    """Return the names of the measures of results, without those of results inside, keys, and limits of intervals."""
+    fields = [field for result in results for field in dataclasses.fields(result) if DECLARED in field.metadata]
+    names = [(field.name, field.metadata[DECLARED].name) for field in fields]
+    return [field if name is None else name for field, name in names]
+
+
 def score_entries(
     name: str, value: HasLimits | float | Missing, *, always: bool = True, with_intervals: bool = True
 ) -> dict[str, float]:

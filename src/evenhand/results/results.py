@@ -60,7 +60,7 @@ from evenhand.results.vote_columns import (
     write,
 )
 from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals
-from evenhand.votes import Verdict, without_lone_surrogates
+from evenhand.votes import Verdict, Vote, without_lone_surrogates
 
 if TYPE_CHECKING:
     import datasets
@@ -339,33 +339,22 @@ class Analysis:
             InvalidInputError: If rules make no verdicts of the votes, or a rule does not exist.
             UnknownRuleError: If a rule does not fit.
         """
-        return self.changed(self.changed_rules(rules))
-
-    def changed(self, rules: VoteRules, **others: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
-        """Return the header with these rules, which have to fit, and other parameters."""
+        if not self.labelled_by:
+            raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored")
+        changed = VoteRules(**{**dict(self.rules), **rules})
         for criterion in self.ruled():
-            rules.check(criterion.scale, has_values=criterion.has_values)
-        return {**self.header, "parameters": {**self.parameters, **rules.parameters(), **others}}
+            changed.check(criterion.scale, has_values=criterion.has_values)
+        return {**self.header, "parameters": {**self.parameters, **changed.parameters()}}
 
     @property
     def holds(self) -> str:
         """The content of the results, for messages."""
         return KINDS[self.kind]
 
-    def changed_rules(self, rules: Mapping[str, Any]) -> VoteRules:
-        """Return the rules with some of them changed.
 
-        Raises:
-            InvalidInputError: If there is no such rule, or no verdict is made by rules.
-        """
-        if not self.labelled_by:
-            raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored")
-        return VoteRules(**{**dict(self.rules), **rules})
-
-
-def with_votes(record: dict[str, Any], verdicts: Iterable[Verdict], *, votes: bool) -> dict[str, Any]:
-    """Return a record, with the votes of these verdicts if asked for."""
-    return {**record, "votes": vote_rows(vote for each in verdicts for vote in each.votes)} if votes else record
+def with_votes(record: dict[str, Any], cast: Iterable[Vote], *, votes: bool) -> dict[str, Any]:
+    """Return a record, with the votes that were cast if asked for."""
+    return {**record, "votes": vote_rows(cast)} if votes else record
 
 
 def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
@@ -522,7 +511,14 @@ class Results(PrintedTables):
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
-        return JudgedTexts.of(header, abouts, data, response_fields, context_fields)
+        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
+        found.check_prompts(
+            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+            for cell in self.cells()
+            for sent in [vote.prompts for vote in cell.votes[:1]]
+            if sent
+        )
+        return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
