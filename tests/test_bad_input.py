@@ -88,6 +88,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(tmp_path):
         (f"{JUDGE} --reference-field ''", "no field '', which reference_field names"),
         (f"{JUDGE} --journal ''", "journal is '', which is not the path of a file"),
         (f"{JUDGE} --journal /tmp", "journal is '/tmp', which is not the path of a file"),
+        (f"{JUDGE} --journal a\0b", r"journal is 'a\x00b', which is not the path of a file"),
         (f"{JUDGE} --samples {'9' * 20}", "it should be less than or equal to 10000"),
         (f"{JUDGE} --engine ''", "no catalog holds the engine ''. Give one in any of four ways"),
         (f"{JUDGE} --engine ftp://x", "no catalog holds the engine 'ftp://x'"),

@@ -62,7 +62,7 @@ def cast(votes):
 
 
 def judges():
-    return [SimulatedEngine(name=name, seed=seed, noise=1.0) for seed, name in enumerate("xy")]
+    return [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
 
 
 def test_comparisons_by_hand(tmp_path):
@@ -130,9 +130,21 @@ REFUSED = [
     ("winrates", [PAIR, {**PAIR, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
     ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
     ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
+    ("winrates", [{**PAIR, "unscored_reason": "shy"}], {}, r"row 0 has 'shy' in 'unscored_reason': Accepted: "),
+    (
+        "winrates",
+        [{**PAIR, "unscored_reason": "empty"}],
+        {},
+        r"'unscored_reason': there is the vote 'a' too",
+    ),
     ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
     ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
-    ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),
+    (
+        "winrates",
+        [{**PAIR, "vote": "tie"}],
+        {"criteria": comparison_criterion("x", "")},
+        r"no option of its own.*allow_ties=True",
+    ),
     (
         "winrates",
         [{**PAIR, "swapped": False, "doc": "x"}, {**PAIR, "swapped": True, "doc": "y"}],
@@ -173,6 +185,7 @@ def rows_of(asked, criterion):
             about = {"id": contest.prompt_id or str(contest.instance), "judge": vote.judge_id, "sample": vote.sample}
             about |= {"first": contest.first, "second": contest.second, "swapped": swapped}
             about |= {"first_response": "x" * contest.first_length, "second_response": "x" * contest.second_length}
+            about["unscored_reason"] = vote.unscored_reason
             found.append({**about, "vote": None if index is None else criterion.labels[index]})
     return found
 

@@ -293,9 +293,8 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
                 raise InvalidInputError(
                     f"stop_early does not go with {name}={value!r}: {NEEDS_ALL_DRAWS}; drop one of the two"
                 )
-        if self.journal not in {None, "default"} and os.path.isdir(  # noqa: PTH112 - a name may be too long
-            expanded(str(self.journal))
-        ):
+        path = None if self.journal in {None, "default"} else str(self.journal)
+        if path is not None and ("\0" in path or os.path.isdir(expanded(path))):  # noqa: PTH112 - it may be too long
             raise InvalidInputError(f"journal is {str(self.journal)!r}, which is not the path of a file; name a file")
         return self
 

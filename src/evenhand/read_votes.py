@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation.scores import Answer
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule, check_weights
@@ -62,7 +62,7 @@ from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
-from evenhand.votes import Completion, Match, Vote, is_missing
+from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing
 
 IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
@@ -97,6 +97,7 @@ class RecordedVote:
         judge: The judge who cast it.
         sample: The number of the draw, from 0.
         cell: The recorded value.
+        reason: The reason why there is no vote, where a row says so.
     """
 
     number: int
@@ -104,6 +105,7 @@ class RecordedVote:
     judge: str
     sample: int
     cell: object
+    reason: UnscoredReason | None = None
 
     @property
     def who(self) -> str:
@@ -193,7 +195,7 @@ class RecordedVotes:
                 who = name if judge is None else name_in(row, number, judge, "judge_field")
                 about = (number, places[names[number]], who, int(samples[number]))
                 cells = cell if draws and isinstance(cell, list | tuple) else [cell]
-                votes += [RecordedVote(*about, one) for one in cells]
+                votes += [RecordedVote(*about, one, _reason(row, number, one) if usual else None) for one in cells]
         judges = held if judge is None else [vote.judge for vote in votes]
         return replace(
             found,
@@ -341,7 +343,7 @@ class RecordedVotes:
         selected: Sequence[Selected],
         weights: tuple[float, ...] | None = None,
     ) -> dict[tuple[Any, ...], list[Vote]]:
-        """Return the votes on each question.
+        """Return the votes on each question; a question about which there was no response to judge has none.
 
         Args:
             questions: Of the rows.
@@ -364,13 +366,28 @@ class RecordedVotes:
                     f"{self.ids[vote.instance]!r} in the same order and draw: number repeated draws in a column "
                     "(sample_field=…), give what differs an id of its own (id_field=…), or drop one"
                 )
-            key = (vote.judge, vote.sample, id(asked.criterion), asked.order, index)
+            own = found.setdefault(asked.key, [])
+            if vote.reason == "missing_response":
+                continue
+            key = (vote.judge, vote.sample, vote.reason, id(asked.criterion), asked.order, index)
             if key not in equal:
-                more = {"order": asked.order, "sample": vote.sample, "weight": of_judge.get(vote.judge, 1.0)}
+                more: dict[str, Any] = {"unscored_reason": vote.reason} if vote.reason else {}
+                more |= {"order": asked.order, "sample": vote.sample, "weight": of_judge.get(vote.judge, 1.0)}
                 equal[key] = LabelReader(asked.criterion).vote(vote.judge, index).model_copy(update=more)
-            found.setdefault(asked.key, []).append(equal[key])
+            own.append(equal[key])
         set_aside(selected)
         return found
+
+
+def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
+    """Return why there is no vote, where a row says so in the column ``unscored_reason``."""
+    given, accepted = row.get("unscored_reason"), get_args(UnscoredReason)
+    reason: UnscoredReason | None = next((each for each in accepted if each == given), None)
+    if reason is None and not is_abstention(given):
+        raise cell_error(number, "unscored_reason", given, did_you_mean(given, accepted))
+    if reason and not is_abstention(cell):
+        raise cell_error(number, "unscored_reason", given, f"there is the vote {cell!r} too, and only one holds")
+    return reason
 
 
 class Pair(NamedTuple):
@@ -431,7 +448,7 @@ class Pair(NamedTuple):
         accepted = tuple(dict.fromkeys((*self.systems, TIE, "first", "second", "A", "B", *more)))
         return (
             f"{who} {briefly(cell)}, which is none of the pair, or both. {did_you_mean(as_text(cell), accepted)} "
-            "None for no vote; set allow_ties=True for ties; numbers are values of the options of a given criterion"
+            "None for no vote; numbers are values of the options of a criterion that is given"
         )
 
 
@@ -492,8 +509,13 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
         if len(chosen) == 1:
             found.append(chosen.pop())
             continue
+        if sides and not chosen:
+            raise InvalidInputError(
+                f"{vote.who} {vote.cell!r}, for which {criterion.name!r} has no option of its own; its options are "
+                f"{list(criterion.labels)!r}: give the label of one, or set allow_ties=True for ties"
+            )
         refusal = pair.refusal(vote.cell, vote.who, criterion.labels)
-        if sides or chosen:
+        if chosen:
             raise InvalidInputError(refusal)
         found.append(OutOfScale(vote.who, as_text(vote.cell), refusal))
     return found

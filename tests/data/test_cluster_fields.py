@@ -29,6 +29,7 @@ def test_a_row_that_belongs_to_nothing_is_named(nothing):
     ("column", "cell"),
     [
         ("doc_id", lambda number: number // 5),
+        ("image_id", lambda number: number // 5),
         ("passageText", lambda number: f"p{number // 6}"),
         ("context", lambda number: PASSAGE.format(number // 6)),  # long texts, whatever the column is called
     ],
@@ -50,6 +51,7 @@ def test_a_column_that_plainly_repeats_is_warned_of_with_both_ways_out(column, c
         ("doc_id", lambda number: number % 3),  # a category
         ("instruction", lambda number: PASSAGE),  # constant
         ("model_id", lambda number: f"m{number % 8}"),
+        ("system_prompt", lambda number: f"m{number % 8}"),
         ("length", lambda number: number % 10),
         ("id", lambda number: number if number < 56 else 0),  # hardly repeats
         ("ids", lambda number: [number % 5]),

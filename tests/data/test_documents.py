@@ -58,6 +58,8 @@ OF_RUBRICS = [
     ({"criteria": ["a"], "na_strategy": "zeros"}, "the na_strategy 'zeros'. Did you mean 'zero'? Accepted: 'skip'"),
     ({"criteria": ["a"], "name": 5}, 'the file has the name 5; it must be a text: write "5", in quotes'),
     ([" "], "criterion 1 of the file has the requirement ' '; it must be a text"),
+    ([{"name": "tone", "requirement": " "}], "the criterion 'tone' of the file has the requirement ' '; it must be"),
+    ({"criteria": ["a"], "sections": 0}, "the file has the sections 0; give a list"),
     ([{"name": "tone"}], "the criterion 'tone' of the file has the requirement None; it must be a text"),
     (with_criterion(wieght=2), "the criterion 'tone' of the file has the field 'wieght'. Did you mean 'weight'?"),
     (with_criterion(description="?"), "has the field 'description' under two names: give one"),

@@ -82,6 +82,19 @@ def write(path, text):
     return path
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("q;n\n1;2\n", {"q": "1", "n": "2"}),
+        ("q\tn\n1\t2\n", {"q": "1", "n": "2"}),
+        ("q (a;b;c),n\n1,2\n", {"q (a;b;c)": "1", "n": "2"}),
+        ('"a, b";n\n1;2\n', {"a, b": "1", "n": "2"}),
+    ],
+)
+def test_a_table_has_the_separator_of_its_header(tmp_path, text, row):
+    assert read_rows(write(tmp_path / "rows.csv", text)) == [row]
+
+
 def test_the_kinds_of_file(tmp_path, dataset):
     jsonl = write(tmp_path / "rows.jsonl", "".join(json.dumps(row) + "\n\n" for row in ROWS))
     csv = write(tmp_path / "rows.CSV", 'q,n\none,1\n"two\nlines, and a comma",2\n')

@@ -185,6 +185,8 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         judged.to_label(5, data=ROWS[:39])
     with pytest.raises(InvalidInputError, match="the data have 39 rows, and 40 rows were judged"):
         compared.to_label(5, data=ROWS[:39])
+    with pytest.raises(InvalidInputError, match=r"of the data is not the one that was judged.*id_field"):
+        compared.to_label(5, data=[*ROWS[:2], *ROWS[3:], ROWS[2]])
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
         judged.to_label(5, data=[{name: row[name] for name in row if name != "question"} for row in ROWS])
     with pytest.raises(InvalidInputError, match=r"n is 41, and zelkova-9, good has 40 rows"):
@@ -235,6 +237,10 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
         evenhand.read_labels(tmp_path / "rows.jsonl", draw=sheet)
     with pytest.raises(InvalidInputError, match="is no draw of a sheet"):
         evenhand.read_labels(few, draw=tmp_path / "rows.jsonl")
+    damaged = tmp_path / "damaged.draw.json"
+    damaged.write_text(sheet.draw.model_copy(update={"n": "many"}).model_dump_json(warnings=False), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"damaged\.draw\.json' is a damaged draw of a sheet: n: "):
+        evenhand.read_labels(few, draw=damaged)
 
 
 def test_a_draw_is_not_written_over_that_of_another_sheet(judged, sheet, tmp_path):

@@ -39,10 +39,11 @@ def compare(judge, rows=None, **options):
 
 
 class TestWhatIsAsked:
-    def test_what_is_decided_is_asked_no_further(self):
+    def test_what_is_decided_is_asked_no_further(self, capsys):
         judge = prefers(SURE)
-        table = compare(judge)
+        table = compare(judge, progress=True)
         asked = FIRST_BLOCK
+        assert capsys.readouterr().err == f"{asked} of {TOTAL} prompts asked, 1 of 1 pair decided\n"
         assert len(judge.requests) == len(table.contests) == asked
         assert not any(entry.unscored_reason for entry in table.contests)
         decision = table.decisions["a", "b"]

@@ -65,7 +65,7 @@ def test_a_criterion_comes_back_from_its_own_json(criterion, tmp_path):
         ({**TYPED, "option_map": {"Polte": 1.0}}, "has the option_map {'Polte': 1.0}; its options are"),
         ({**TYPED, "na_options": ["Absent"]}, "the criterion 'tone' has the na_options ['Absent']; its options are"),
         ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal', 'pairwise'."),
-        ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the requirement {'__type__': 'accuracy_fast'}"),
+        ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the description {'__type__': 'accuracy_fast'}"),
         ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
         ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give a mapping"),
     ],

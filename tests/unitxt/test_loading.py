@@ -73,6 +73,14 @@ def test_a_sentence_is_a_yes_no_criterion(sentence, name):
     assert evenhand.load(sentence) == load_criterion(sentence) == yes_no_criterion(name, sentence.strip())
 
 
+@pytest.mark.parametrize("name", ["my rubric.json", "my rubrics/of tone", "is it polite?"])
+def test_a_path_with_spaces_of_a_file_that_is_there_is_no_sentence(name, tmp_path):
+    (path := tmp_path / name).parent.mkdir(exist_ok=True)
+    path.write_text('["Is it polite?", "Is it short?"]', encoding="utf-8")
+    assert [each.name for each in load_rubric(str(path)).criteria] == ["is_it_polite", "is_it_short"]
+    assert load_criterion(f"{path} x").description == f"{path} x"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

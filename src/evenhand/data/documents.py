@@ -76,15 +76,16 @@ from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 FILE_ENDINGS = (".json", ".yaml", ".yml", ".jsonl")
 
 _NAME_LENGTH = 40
+_STRIPPED: Final = frozenset({"name", "label", "question", "requirement"})
 _RENAMED: Final[Mapping[str, str]] = {"requirement": "description", "scale_type": "scale"}
 _SHARED: Final = ("prediction_field", "context_fields")
 ARTIFACTS: Final = ("criteria", "criteria_with_options", "evenhand_criterion")
 """The types of unitxt's artifacts that are criteria."""
 
-ARTIFACT_FIELDS: Final = frozenset(
-    {"name", "description", *_SHARED, "data_classification_policy", "options", "option_map", "na_options"}
-    | {"scale", "weight", "section", "tags"}
-)
+_WITHOUT_OPTIONS: Final = frozenset({"name", "description", *_SHARED, "data_classification_policy"})
+ARTIFACT_FIELDS: Final = _WITHOUT_OPTIONS | {
+    *("options", "option_map", "na_options", "scale", "weight", "section", "tags")
+}
 """The fields of these artifacts."""
 
 RUBRIC_FIELDS = frozenset({*Rubric.model_fields, *_SHARED})
@@ -127,11 +128,13 @@ def _fields_of(
     for name, value in data.items():
         if name not in accepted:
             raise InvalidCriterionError(f"{where} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-        if value is None or (name in {"name", "sections"} and not value):
+        if value is None or (name, value) in (("name", ""), ("sections", [])):
             continue
         if (field := _RENAMED.get(name, name)) in given:
             raise InvalidCriterionError(f"{where} has the field {field!r} under two names: give one of them")
-        given[field] = value
+        if name in _STRIPPED and not (isinstance(value, str) and value.strip()):
+            raise _no_text(where, name, value)
+        given[field] = value.strip() if name in _STRIPPED else value
     return given
 
 
@@ -262,8 +265,10 @@ def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
             f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
         )
     given = plain(data, what)
-    if {"requirement", "scale_type"} & given.keys() or _has_labels(given):
-        return _criterion_of(_criterion_fields(given, what), what)
+    as_in_rubrics = {"requirement", "scale_type"} & given.keys()
+    if as_in_rubrics or _has_labels(given):
+        default = {} if as_in_rubrics else {"scale": "ordinal"}  # of a frozen criterion, whose defaults are left out
+        return _criterion_of({**default, **_criterion_fields(given, what)}, what)
     fields = _fields_of_unitxt(given, what)
     return _criterion_of(fields, what) if "options" in fields else fields
 
@@ -283,7 +288,10 @@ def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:
     own = {name: value for name, value in data.items() if not name.startswith("__")}
     given = _fields_of(own, what, ARTIFACT_FIELDS)
     fields = {name: value for name, value in given.items() if name in Criterion.model_fields}
-    if not {"options", "option_map"} & given.keys():
+    for name in ("name", "description"):
+        if not isinstance(fields.get(name), str):
+            raise _no_text(what, name, fields.get(name))
+    if given.keys() <= _WITHOUT_OPTIONS and kind in (None, "criteria"):
         return fields
     where = f"the criterion {given.get('name')!r}"
     parts = _parts(given.get("options"), "options", where)
@@ -371,7 +379,7 @@ def reads_as_sentence(reference: str) -> bool:
 def names_a_file(reference: str) -> bool:
     """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
     name = reference.strip()
-    if reads_as_sentence(name):
-        return False
+    if reads_as_sentence(name):  # with os.path, a text may be too long for a name
+        return os.sep in name and os.path.exists(os.path.expanduser(name))  # noqa: PTH110, PTH111
     has_separator = any(each in name.partition("[")[0] for each in ("/", os.sep))
     return not name.startswith(("{", "[")) and (name.lower().endswith(FILE_ENDINGS) or has_separator)

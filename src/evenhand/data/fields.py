@@ -344,8 +344,12 @@ LONG_TEXT = 80
 """The characters of the shortest text that is not a category."""
 
 _GROUPING = re.compile(
-    r"(.*[^a-z])?(url|doc|document|conversation|dialog|dialogue|session|thread|user|participant|patient|author|article|"
-    r"passage|paragraph|story|prompt|template|question|source|cluster|parent)s?([^a-z]*(id|name|title|text)s?)?"
+    r"(^|[^a-z])((uu)?id|url|doc|document|conversation|dialog(ue)?|session|thread|user|participant|patient|author|"
+    r"article|passage|paragraph|story|prompt|template|question|cluster|parent)s?($|[^a-z])"
+)
+_CATEGORY = re.compile(
+    r"(^|[^a-z])(system|model|judge|rater|annotator|engine|label|class|category|criteri(on|a)|rubric|checklist|split|"
+    r"language|type|gold|rating|score|vote|answer|response|prediction|option)s?($|[^a-z])"
 )
 
 
@@ -397,9 +401,10 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
     """Return the column that most plainly groups the rows; None if none does.
 
     A column groups the rows if its cells are long texts (80 characters or more at the median) with at least three
-    different values, or texts or whole numbers with at least five different values under a name like that of a document
-    or a person (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half
-    of the rows share theirs with another row. Of several columns the one with the most values is returned.
+    different values, or texts or whole numbers with at least five different values under a name like that of an id or a
+    document (``doc_id``, ``conversation``, ``user``), and not of a system or a rating; and if a value stands in two
+    rows or more on average, and half of the rows share theirs with another row. Of several columns the one with the
+    most values is returned.
 
     Args:
         rows: The data; fewer than 10 rows are too few.
@@ -419,7 +424,8 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
         counts = Counter(cells)
         shared = sum(count for count in counts.values() if count > 1)
         fewest = 3 if is_long else FEWEST_VALUES
-        if (is_long or _GROUPING.fullmatch(words)) and fewest <= len(counts) <= len(cells) / 2 <= shared:
+        is_named = _GROUPING.search(words) and not _CATEGORY.search(words)
+        if (is_long or is_named) and fewest <= len(counts) <= len(cells) / 2 <= shared:
             found[column] = len(counts)
     return max(found, key=lambda column: found[column], default=None)
 

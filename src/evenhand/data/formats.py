@@ -256,7 +256,9 @@ def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
         found.append(
             {
                 **{name: record.get(name) for name in ("instruction", "dataset", "preference")},
-                **_comparison(record.get("preference"), f"annotation {number} of {what} has the preference", *names),
+                **_comparison(
+                    record.get("preference"), f"annotation {number} of {what} has the preference", *names, numbers=True
+                ),
                 "first_response": record.get("output_1"),
                 "second_response": record.get("output_2"),
                 "swapped": None,  # not known: no vote is for a place
@@ -325,24 +327,24 @@ def _mt_bench_columns(record: Row) -> dict[str, Any]:
     return {"id": record.get("question_id"), "turn": record.get("turn", 1), "judge": judge, "prompt": prompt}
 
 
-def _comparison(given: object, has: str, first: str, second: str) -> dict[str, Any]:
+def _comparison(given: object, has: str, first: str, second: str, *, numbers: bool = False) -> dict[str, Any]:
     """Return the columns of a comparison.
 
     Args:
-        given: The winner by its place, or a preference from 1 to 2.
+        given: The winner by its place.
         has: The beginning of a message about it.
         first: The first system.
         second: The second system.
+        numbers: The winner is given as a preference from 1 to 2; elsewhere a number could be any code.
     """
-    if is_missing(given):
-        vote = None
-    elif isinstance(given, str) and given in _WINNERS:
-        vote = _WINNERS[given]
-    elif isinstance(given, int | float) and not isinstance(given, bool) and (given == 0 or 1 <= given <= 2):
+    vote = None
+    if numbers and isinstance(given, int | float) and not isinstance(given, bool) and (given == 0 or 1 <= given <= 2):
         vote = TIE if given in (0, 1.5) else "first" if given < 1.5 else "second"
-    else:
-        accepted = ", ".join(map(repr, _WINNERS))
-        raise InvalidInputError(f"{has} {given!r}; accepted: a number from 1 to 2, 0 or null; or one of {accepted}")
+    elif not numbers and isinstance(given, str) and given in _WINNERS:
+        vote = _WINNERS[given]
+    elif not is_missing(given):
+        accepted = "a number from 1 to 2, 0 or null" if numbers else ", ".join(map(repr, _WINNERS))
+        raise InvalidInputError(f"{has} {given!r}; accepted: {accepted}")
     winner = None if vote is None else {"first": first, "second": second, TIE: TIE}[vote]
     return {"first": first, "second": second, "winner": winner, "vote": vote}
 
@@ -511,11 +513,10 @@ def _read_evalassist(data: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     judged = data.get("to_evaluate_field", data.get("prediction_field"))
     fields = {"name": data["name"], "description": data["description"]}
     fields |= _non_empty(prediction_field=judged, context_fields=data.get("context_fields"))
-    options = [
-        {"label": each["name"], "description": each.get("description"), "value": each.get("score")}
-        for each in data.get("options") or ()
-    ]
-    return {**fields, **_non_empty(options=options)}
+    given = data.get("options") or ()
+    options = [{"name": each["name"], "description": each.get("description")} for each in given]
+    scores = {each["name"]: each["score"] for each in given if each.get("score") is not None}
+    return {**fields, **_non_empty(options=options, option_map=scores or None)}
 
 
 def _is_healthbench(data: object) -> bool:

@@ -6,10 +6,10 @@ The responses to a prompt are one instance's predictions, or stand in wide data 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Final
 
 from evenhand.criteria import Criterion, context_mapping
 from evenhand.data.fields import (
@@ -228,6 +228,12 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
     return systems
 
 
+MOST_COMPARED: Final = 50
+"""The number of cells whose responses are looked up in the prompts that were sent."""
+
+_BEGINNING: Final = 60
+"""The number of letters and digits of a response that are looked up."""
+
 About = Mapping[str, Any]
 """The subject of a cell of a result: instance, system, criterion and the like."""
 
@@ -308,6 +314,31 @@ class JudgedTexts:
         return context_of(
             row, self.context_fields, criterion, instance, references_of(row, self.reference_field, instance)
         )
+
+    def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
+        """Check that the first responses stand in prompts about them; half may not, as prompts show texts in their way.
+
+        Args:
+            sent: What cells are about, and the texts of the prompts about them.
+
+        Raises:
+            InvalidInputError: If they do not.
+        """
+        found = [
+            (about["instance"], text is not None and _letters(text)[:_BEGINNING] in _letters(prompts))
+            for about, prompts in islice(sent, MOST_COMPARED)
+            for text in self.shown(about).values()
+        ]
+        other = [row for row, is_there in found if not is_there]
+        if len(other) * 2 > len(found):
+            raise InvalidInputError(
+                f"row {other[0]} of the data is not the one that was judged: its response is another. Give the very "
+                "rows that were judged, in their order, or judge with id_field=…, so that rows are found by their ids"
+            )
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str | None]) -> dict[int, int]:

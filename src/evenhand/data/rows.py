@@ -21,6 +21,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zlib
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -358,7 +359,8 @@ def _csv_rows(head: str, lines: Iterable[str], path: Path) -> Iterator[Row]:
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
     before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
-    reader = csv.reader(chain([head], lines), delimiter=max(",;\t", key=head.count), strict=True)
+    delimiter = next((each for each in ",;\t" if each in re.sub('"[^"]*"?', "", head)), ",")
+    reader = csv.reader(chain([head], lines), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         check_columns(header, f"the header of {str(path)!r}")

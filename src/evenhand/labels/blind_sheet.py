@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import ValidationError
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
@@ -145,7 +146,13 @@ class Draw(FrozenModel):
                 f"{str(path)!r} is no draw of a sheet (.draw.json), which is written with the sheet"
             )
         check_layout(path, "the draw of a sheet", document.get("layout"), 1)
-        return cls(**document)
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            raise InvalidInputError(
+                f"{str(path)!r} is a damaged draw of a sheet: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            ) from error
 
 
 @dataclass(frozen=True, repr=False)

@@ -511,7 +511,14 @@ class Results(PrintedTables):
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.header, "parameters": self.parameters}
-        return JudgedTexts.of(header, abouts, data, response_fields, context_fields)
+        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
+        found.check_prompts(
+            (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+            for cell in self.cells()
+            for sent in [vote.prompts for vote in cell.votes[:1]]
+            if sent
+        )
+        return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.

@@ -49,6 +49,12 @@ def test_what_is_no_preference_is_refused(preference):
         evenhand.read_log([alpaca(preference)])
 
 
+@pytest.mark.parametrize("winner", [0, 1, "first"])
+def test_a_winner_by_a_code_is_refused(winner):
+    with pytest.raises(InvalidInputError, match=rf"has the g1_winner {winner!r}; accepted: 'model_1', "):
+        evenhand.read_log([pair(winner, "tie")])
+
+
 def pair(g1, g2, replies=("[[A]]", "[[B]]"), **more):
     return {
         "question_id": 81,
