@@ -143,6 +143,15 @@ class VerdictView(QuestionAsked):
         """Whether all its votes are unscored, or none was cast."""
         return all(each.vote.unscored for each in self.votes)
 
+    def record(self) -> dict[str, Any]:
+        """Return the row, the question and the verdict as plain fields, without context, responses and votes."""
+        names = (
+            *("row", "question", "systems", "selected", "score", "unscored_reason", "gold"),
+            *("wrong", "flipped", "divided", "unscored", "cluster"),
+        )
+        of_verdict = {name: getattr(self.verdict, name) for name in ("na", "spread", "agreement")}
+        return {**{name: getattr(self, name) for name in names}, **of_verdict}
+
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
     """Return the prompts of each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
@@ -332,18 +341,11 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
         records = []
         for view in self:
-            record = {name: getattr(view, name) for name in _EXPORTED}
-            record |= {name: getattr(view.verdict, name) for name in ("na", "spread", "agreement")}
+            record = {name: getattr(view, name) for name in ("name", "row", "instance", "criterion")} | view.record()
             record |= {f"context.{name}": text for name, text in view.context.items()}
             record |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
             records.append({**record, "num_votes": len(view.votes)})
         return pd.DataFrame.from_records(records)
-
-
-_EXPORTED: Final = (
-    *("name", "row", "instance", "criterion", "question", "systems", "selected", "score", "unscored_reason", "gold"),
-    *("wrong", "flipped", "divided", "unscored", "cluster"),
-)
 
 
 def _selected(view: VerdictView) -> str:
