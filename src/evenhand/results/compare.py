@@ -133,14 +133,9 @@ class RunComparison(PrintedTables):
             found += [replace(change, p_value=p_value), *rest]
         return tuple(found)
 
-    def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Return name of a score -> the least and the greatest that it can be, in either result."""
-        found: dict[str, tuple[float, float]] = {}
-        for values, group in self.groups.items():
-            name, (low, high) = self._score(values), group.score_range
-            least, greatest = found.get(name, group.score_range)
-            found[name] = min(low, least), max(high, greatest)
-        return found
+    def ranges(self) -> list[tuple[str, tuple[float, float]]]:
+        """Return the name of the score of each group, and the least and the greatest that it can be."""
+        return [(self._score(values), group.score_range) for values, group in self.groups.items()]
 
     def _score(self, values: Sequence[str]) -> str:
         """Return the name of the scores of a group."""
