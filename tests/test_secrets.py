@@ -139,11 +139,20 @@ def test_a_key_in_the_wrong_place_is_refused_without_being_shown(fields):
     assert_silent(told)
 
 
-@pytest.mark.parametrize("kind", ["litellm", "openai_compatible", "no_such_engine"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(
+            "engines.evenhand." + kind + "[model=x,%s=%s]"
+            for kind in ("litellm", "openai_compatible", "no_such_engine")
+        ),
+        *('{"__type__": "' + kind + '", "%s": "%s"}' for kind in ("open_ai_inference_engine", "no_such_engine")),
+    ],
+)
 @pytest.mark.parametrize("field", ["apikey", "key", "token", "api_key", "credentials", "api_key_env"])
-def test_a_key_in_an_engines_id_is_not_shown(kind, field):
+def test_a_key_in_an_engines_id_is_not_shown(form, field):
     with pytest.raises(EvenhandError) as caught:
-        as_judge(f"engines.evenhand.{kind}[model=x,{field}={KEY}]")
+        as_judge(form % (field, KEY))
     assert_silent("".join(traceback.format_exception(caught.value)))
 
 

@@ -19,6 +19,7 @@ def copies(metric):
 def test_an_engine_fetched_with_a_setting_keeps_it_in_copies():
     engines = ["engines.evenhand.baseline", fetched("engines.evenhand.simulated[seed=3]")]
     for copied in copies(RubricJudge(rubric="rubrics.evenhand.safety", inference_engine=engines)):
+        assert copied.inference_engine[0].__id__ == engines[0]  # which UNITXT_DATA_CLASSIFICATION_POLICY may name
         assert copied.inference_engine[1].seed == 3
     for copied in copies(DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engines[1])):
         assert copied.inference_engine.seed == 3

@@ -36,7 +36,7 @@ from evenhand.data.fields import (
 from evenhand.data.responses import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, as_list, engine_of_name, engines_with, one_step_in_batches
-from evenhand.errors import EvenhandWarning, InvalidInputError
+from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, notes_on
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, UnscoredBounds, format_number, format_percent
@@ -59,6 +59,7 @@ from evenhand.unitxt.bases import (
 )
 from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
+    catalog_object,
     load_checklist,
     load_comparison,
     load_criteria_artifact,
@@ -270,10 +271,24 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
 
 
 def _in_full(given: Any, held: Any) -> Any:
-    """Write artifacts in full: of one of a catalog, unitxt writes the id alone, without fields that were overridden."""
+    """Write artifacts in full; one that is as its catalog has it keeps its id, which a policy of unitxt may name.
+
+    Of an artifact of a catalog, unitxt writes the id alone, without fields that were overridden when it was fetched
+    (``engines.evenhand.litellm[model=…]``): they would be missing in every copy, including those of a recipe.
+    """
     if isinstance(held, list):
         return [_in_full(*pair) for pair in zip(as_list(given), held, strict=True)]
-    return held.to_dict() if isinstance(held, Artifact) else given
+    if not isinstance(held, Artifact):
+        return given
+    made = held.to_dict()
+    if held.__id__ is not None and given == held.__id__:
+        try:
+            entry = catalog_object(given)
+        except ArtifactError:  # it is of a catalog on the network
+            return given
+        entry.pop("__id__", None)
+        return given if made == entry else made
+    return made
 
 
 def number_or_nan(value: Union[float, Missing, None]) -> float:

@@ -2,7 +2,8 @@
 
 A terminal, a viewer or a spreadsheet shows any control character or markup of a name, a label or a reply, and does not
 obey it. In a terminal no number is cut or wrapped. If a table is too wide, first headers, names and texts wrap, then
-columns move to further tables, which repeat the names of the rows.
+columns move to further tables, which repeat the names of the rows. If a number has no room next to the names, the lines
+are longer than the terminal.
 """
 
 from __future__ import annotations
@@ -385,7 +386,7 @@ class _FittedColumn:
     @cached_property
     def widest(self) -> int:
         """The width at which nothing wraps."""
-        return max(map(cell_len, (*self.cells, *self.header.split("\n"))))
+        return max(map(cell_len, "\n".join((self.header, *self.cells)).split("\n")))
 
     @cached_property
     def narrowest(self) -> int:
@@ -397,7 +398,7 @@ class _FittedColumn:
 
     def lines(self, cell: str, width: int) -> list[str]:
         """Wrap a cell at a width; a number stays in one line."""
-        return [cell] if not self.names and _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width)
+        return cell.split("\n") if not self.names and _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width)
 
 
 def _needed(widths: Iterable[int]) -> int:
@@ -422,6 +423,8 @@ def _parts(table: TextTable, width: int) -> list[list[_FittedColumn]]:
 
 def _boxed(columns: Sequence[_FittedColumn], width: int) -> Table:
     """Return the columns as wide as there is room: the widest are narrowed first, and names only if all else is."""
+    if _needed(each.narrowest for each in columns) > width:  # what follows an interval takes a line of its own
+        columns = [replace(each, cells=tuple(cell.replace("], ", "],\n") for cell in each.cells)) for each in columns]
     least = [each.widest if each.names else each.narrowest for each in columns]
     if _needed(least) > width:
         least = [each.narrowest for each in columns]

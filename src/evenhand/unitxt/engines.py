@@ -14,6 +14,7 @@ the first; the journal keeps the replies instead.
 """
 
 import asyncio
+import json
 import logging
 import re
 import threading
@@ -61,7 +62,7 @@ from evenhand.unitxt.bases import (
     own_words,
 )
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
-from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output
+from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, secret_values
 from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion
 
@@ -207,7 +208,8 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     Raises:
         ArtifactError: If the id names nothing, or something that is not an engine.
     """
-    name = identifier.partition("[")[0]
+    is_json = identifier.lstrip().startswith("{")
+    name = "a JSON text" if is_json else re.split(r"[\[{]", identifier)[0]
     try:
         register_catalog()
         artifact = fetch_artifact(identifier)[0]
@@ -218,7 +220,8 @@ def fetch_engine(identifier: str, overrides: Mapping[str, Any]) -> InferenceEngi
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
-        message = redact(own_words(error), [str(value) for value in overrides.values()])
+        given = secret_values(json.loads(identifier)) if is_json else map(str, overrides.values())
+        message = redact(own_words(error), given)
         raise ArtifactError(f"the engine {name!r} cannot be made: {message}") from None
     if not isinstance(artifact, InferenceEngine):
         raise ArtifactError(f"{name!r} is {type(artifact).__name__}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")

@@ -129,10 +129,10 @@ def _resolve_text(reference: str, kind: Kind | None) -> Referent:
     if reads_as_sentence(text) and kind in {None, "criterion"}:
         return Referent(yes_no_criterion(derive_name(text), text), reference, what)
     name = reference.partition("[")[0].rpartition(".")[2]
-    return Referent(_catalog_object(reference, kind), reference, what, name)
+    return Referent(catalog_object(reference, kind), reference, what, name)
 
 
-def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
+def catalog_object(identifier: str, kind: Kind | None = None) -> dict[str, Any]:
     """Return the fields of a catalog id, with the overrides ``[name=value]`` behind it.
 
     Only catalogs on this machine are searched: unitxt would ask its catalog on the network about an unknown id.
@@ -151,7 +151,7 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
         raise unknown_id(identifier, kind)
     entry = read_entry(path)
     if entry.get("__type__") == "artifact_link":
-        entry = _catalog_object(str(entry.get("to")), kind)
+        entry = catalog_object(str(entry.get("to")), kind)
     return {**entry, **overrides}
 
 
