@@ -531,9 +531,9 @@ def measured_table(
 
 def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -> TextTable:
     """Make the table of recorded votes: one measure per row."""
-    scores, compared = summary.scores, summary.comparison
+    compared = summary.comparison
     lines: list[tuple[Line, object]] = [
-        (line, summary) for line in _SUMMARY if line.name != "clusters" or scores.num_clusters
+        (line, summary) for line in _SUMMARY if line.name != "clusters" or summary.scores.num_clusters
     ]
     for label, number in summary.selections:
         lines.append((Line(f"selected {label!r}", "number", "count"), SimpleNamespace(number=number)))
