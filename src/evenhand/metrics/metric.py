@@ -17,7 +17,7 @@ from typing import Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
 from evenhand.criteria import Criterion, context_mapping
-from evenhand.data.documents import reads_as_sentence
+from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
     LabelReader,
@@ -138,7 +138,7 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
                 "of them as a rubric to metrics.evenhand.rubric"
             )
         if name == "criteria":
-            is_sentence = isinstance(value, str) and reads_as_sentence(value)
+            is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
             value = load_criteria_artifact(value) if isinstance(value, Criterion) or is_sentence else value
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
