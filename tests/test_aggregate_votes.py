@@ -7,6 +7,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.functions import aggregate_votes, agreement, read_replies
 from evenhand.question import comparison_criterion
+from evenhand.unitxt.loading import UndefinedScoreWarning
 from tests.judge_reliability.criteria import LEVELS, SAFE
 from tests.support.questions import QUALITY
 
@@ -167,3 +168,13 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 def test_replies_that_cannot_be_read_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         read_replies(REPLIES, criteria=QUALITY, **options)
+
+
+def test_what_unscored_votes_could_change_is_said_once_and_only_of_options_with_values():
+    rows = [{"a": "yes", "b": "no" if number % 2 else None} for number in range(8)]
+    assert str(aggregate_votes(rows, ["a", "b"])).count("0.000 to ") == 1
+    plain = {"name": "x", "description": "?", "options": [{"label": "yes"}, {"label": "no"}]}
+    with pytest.warns(UndefinedScoreWarning):
+        shown = str(aggregate_votes(rows, ["a", "b"], plain))
+    assert "The options have no values, so there is no score." in shown
+    assert "1.000" not in shown

@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.fields import OutOfScaleWarning
+from evenhand.errors import InvalidInputError
 from evenhand.functions import agreement
 from tests.support.shared import shared_path
 
@@ -59,3 +60,18 @@ def test_the_published_kappas_of_pandalms_people_recompute():
         first, second = ([row["humans"][place] for row in rows] for place in places)
         assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
         assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [((1, 0), ("yes", "no")), ((True, False), ("yes", "no")), (("a", "b"), (1, 2))]
+)
+def test_labels_written_in_two_ways_need_criteria(one, other):
+    rows = [{"gpt": first, "ann": second} for first, second in zip(one, other, strict=True)] * 4
+    with pytest.raises(InvalidInputError, match=r"'gpt' holds \[.*\] and 'ann' \[.*\], with no label in common"):
+        agreement(rows, "gpt", gold_fields="ann")
+
+
+def test_labels_written_in_one_way_need_no_criteria():
+    rows = [{"gpt": number % 2, "ann": None if number == 3 else float(number % 2)} for number in range(8)]
+    for given, share in ((rows, 1), ([{"gpt": "yes", "ann": "no"}] * 8, 0)):
+        assert agreement(given, "gpt", gold_fields="ann").pair("gpt", "ann").accuracy.estimate == share

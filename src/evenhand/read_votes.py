@@ -782,7 +782,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
         columns: dict[str, list[object]] = {}
         for vote in (vote for read in reads for vote in read.votes):
             columns.setdefault(vote.judge, []).append(vote.cell)
-        criterion = categories_of(columns.values())
+        criterion = categories_of(columns)
     else:
         criterion = load_criterion(options.criteria)
     reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))

@@ -153,3 +153,10 @@ def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
     for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
         with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
             aggregate_votes([{"votes": cell}], "votes")
+
+
+def test_a_parquet_file_with_a_text_that_is_none_is_one_message(tmp_path):
+    texts = pyarrow.array([b"\xff"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"a": texts}), tmp_path / "rows.parquet")
+    with pytest.raises(InvalidInputError, match=r"rows\.parquet' is not a Parquet file, or not a whole one"):
+        read_rows(tmp_path / "rows.parquet")

@@ -94,6 +94,9 @@ def test_predictions_that_became_texts_on_the_way_are_read_back():
 def test_systems_whose_scores_would_share_a_name_are_refused():
     with pytest.raises(Exception, match="rename the system 'a_positional_bias'"):
         run([{"a": "x", "b": "y", "a_positional_bias": "z"}])
+    for unnamed in ("", " ", 1):
+        with pytest.raises(Exception, match=r"names a system .*; a system's name is a text"):
+            run([{"a": "x", unnamed: "y"}])
     assert not SENT
 
 

@@ -230,6 +230,8 @@ def test_every_judge_metric_of_unitxts_catalog_is_built_by_ours():
         ({"n_resamples": 100}, "n_resamples is 100"),
         ({"ci_method": "percentile"}, "interval="),
         ({"ci_score_names": ["x"]}, "means with intervals"),
+        ({"ci_scores": ["x"]}, "means with intervals"),
+        ({"implemented_reductions": ["mean"]}, "leave implemented_reductions out"),
         ({"reduction_map": {"weighted_win_rate": ["x"]}}, "reduction=weighted_win_rate"),
         ({"criteria": [USEFUL, CLEAR]}, "a metric judges by one criterion"),
         ({"inference_engine": object()}, "which cannot be asked"),

@@ -831,37 +831,37 @@ def columns_of(
     return {judge: [own.get(judge, NOT_ASKED) for own in votes] for judge in judges}
 
 
-def categories_of(columns: Iterable[Iterable[object]]) -> Criterion:
+def categories_of(columns: Mapping[str, Iterable[object]]) -> Criterion:
     """Return the nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     A number is written as a whole one where it is: a column of whole numbers with a gap holds floats.
 
     Args:
-        columns: The cells of each judge or person.
+        columns: Name of a judge or person -> cells.
 
     Raises:
         InvalidInputError: If fewer than two labels occur, or two columns have no label in common and write theirs in
             other ways: numbers, words, truth values.
     """
-    occurring: list[dict[str, str]] = []
-    ways: list[set[str]] = []
-    for cells in columns:
+    occurring: dict[str, dict[str, str]] = {}
+    ways: dict[str, set[str]] = {}
+    for name, cells in columns.items():
         labels: dict[str, str] = {}
         for cell in cells:
             if not is_abstention(cell) and not is_text_for_nothing(cell):
                 number = number_of(cell)
                 label = str(cell).strip() if number is None or not number.is_integer() else str(int(number))
                 labels.setdefault(fold_label(label), label)
-        occurring.append(labels)
-        ways.append({"truth" if each in _TRUTH else "word" if number_of(each) is None else "number" for each in labels})
-    for one, other in combinations(range(len(occurring)), 2):
+        occurring[name] = labels
+        ways[name] = {"truth" if each in _TRUTH else "word" if number_of(each) is None else "number" for each in labels}
+    for one, other in combinations(occurring, 2):
         mine, theirs = occurring[one], occurring[other]
         if mine and theirs and mine.keys().isdisjoint(theirs) and ways[one].isdisjoint(ways[other]):
             raise InvalidInputError(
-                f"two columns hold {list(mine.values())!r} and {list(theirs.values())!r}, with no label in common: "
-                "give criteria with these labels and their values, which say which of them mean the same"
+                f"{one!r} holds {list(mine.values())!r} and {other!r} {list(theirs.values())!r}, with no label in "
+                "common: give criteria with these labels and their values, which say which of them mean the same"
             )
-    labels = {folded: label for own in reversed(occurring) for folded, label in own.items()}
+    labels = {folded: label for own in reversed(occurring.values()) for folded, label in own.items()}
     if len(labels) < 2:
         raise InvalidInputError(
             f"without criteria the options are the labels that occur, and only {list(labels.values())!r} did; give "

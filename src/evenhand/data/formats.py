@@ -104,7 +104,7 @@ def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
             header = _member(archive, "header.json") if "header.json" in names else {}
             samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
             return header, [_member(archive, name) for name in samples]
-    except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, ValueError) as error:
+    except (BadZipFile, EOFError, NotImplementedError, OSError, RecursionError, zlib.error, ValueError) as error:
         raise InvalidInputError(
             f"{str(path)!r} is not a whole log of inspect_ai ({error}): 'inspect log convert --to json' writes it anew"
         ) from error

@@ -191,7 +191,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
             f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
             "comparison takes a list of responses, or a dict of system -> response"
         )
-    if unnamed := [name for name in found if not isinstance(name, str)]:
+    if unnamed := [name for name in found if not isinstance(name, str) or not name.strip()]:
         raise InvalidInputError(f"instance {instance} names a system {unnamed[0]!r}; a system's name is a text")
     return {
         name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
@@ -205,7 +205,10 @@ def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[st
         InvalidInputError: If the row has no such column.
     """
     held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
-    return read_responses(held, instance)
+    return {
+        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
+        for system, value in held.items()
+    }
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:

@@ -402,7 +402,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
                 grown += batch.nbytes
                 check_growth(size, grown)
                 yield from batch.to_pylist()
-        except pyarrow.ArrowException as error:
+        except (pyarrow.ArrowException, UnicodeDecodeError) as error:
             raise _not_parquet(path, error) from error
 
 

@@ -404,7 +404,7 @@ class RemoteJudge:
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and self.settings.structured_output == "auto" and speaks_of("schema", message):
             self.takes_schema = False
-        elif self._marks and "cache_control" in message:
+        elif "cache_control" in message and not isinstance(sent["messages"][0]["content"], str):
             self._marks = False
         else:
             name = refused_parameter(message, [each for each in DROPPABLE if each in sent])

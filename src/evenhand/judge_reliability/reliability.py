@@ -531,18 +531,15 @@ def measured_table(
 
 def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -> TextTable:
     """Make the table of recorded votes: one measure per row."""
-    scores, compared = summary.scores, summary.comparison
+    compared = summary.comparison
     lines: list[tuple[Line, object]] = [
-        (line, summary) for line in _SUMMARY if line.name != "clusters" or scores.num_clusters
+        (line, summary) for line in _SUMMARY if line.name != "clusters" or summary.scores.num_clusters
     ]
     for label, number in summary.selections:
         lines.append((Line(f"selected {label!r}", "number", "count"), SimpleNamespace(number=number)))
     if not isinstance(compared, Missing):
         lines += [(line, compared) for line in (*_COUNTS, *_LABELS, *(_ERRORS if compared.errors else ()))]
         notes = (*compared.notes_on_unscored(), *notes)
-    if scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
-        limits = format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)
-        notes = (f"Score if every unscored vote were the lowest or the highest level: {limits}.", *notes)
     return measured_table(title, lines, notes, level=summary.level, kind="scores")
 
 

@@ -28,7 +28,6 @@ from evenhand.prompts import (
     describes_options,
     fill_prompt,
     is_prompt_name,
-    length_shared,
     nonce_for,
     prompt_sources,
     render_own_prompt,
@@ -237,6 +236,8 @@ class _Conversation:
         elif not alone:
             numbered = tuple([(item.number, item.presentation.answers) for item in items])
             schema = _sheet_schema(numbered, reasoning=self.flow.reasoning)
+        first = sent[0]["content"]
+        own = first.find(f"-{self.values['nonce']}>")  # in the first tag, behind which stands what is the row's own
         request = Request(
             messages=sent,
             options=options,
@@ -248,7 +249,7 @@ class _Conversation:
             presentation=shown if alone else None,
             items=() if alone else items,
             reasoning=self.flow.reasoning,
-            shared=length_shared(sent[0]["content"], str(self.values["nonce"])),
+            shared=first.rfind("\n", 0, max(0, own)) + 1,
         )
         try:
             reply = await self.caller.complete(request)

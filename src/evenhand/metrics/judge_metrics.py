@@ -79,7 +79,7 @@ from evenhand.statistics.correction import Correction
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import load_checklist, load_comparison, load_criterion, load_rubric
-from evenhand.votes import MatchKind, Verdict, Vote
+from evenhand.votes import MatchKind, Verdict, Vote, is_missing
 
 logger = logging.getLogger(__name__)
 
@@ -1024,7 +1024,7 @@ class VoteAggregation(EvenhandMetric):
         right = self.right([references or () for _, references, _ in inputs])
         clusters = read_clusters([task_data for _, _, task_data in inputs], self.cluster_field, what="instance")
         responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
-        rows = [{"judge": None if is_text_for_nothing(each) else each} for each in responses]
+        rows = [{"judge": {} if is_missing(each) or is_text_for_nothing(each) else each} for each in responses]
         how: Dict[str, Any] = {"rule": self.rule, "weights": self.judge_weights, "as_index": self.as_index}
         how |= {"criteria": criterion, "cluster_field": False}
         aggregated = aggregate_recorded_votes(rows, AggregateVotesArguments(votes="judge", **how))

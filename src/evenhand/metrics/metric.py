@@ -17,7 +17,7 @@ from typing import Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
 from evenhand.criteria import Criterion, context_mapping
-from evenhand.data.documents import reads_as_sentence
+from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
     CLASSIFICATION,
     LabelReader,
@@ -109,6 +109,10 @@ class RecipeInput(EvaluationInput):
     instance: Mapping[str, Any] = MappingProxyType({})
 
 
+REFUSED: Final = ("n_resamples", "ci_score_names", "ci_scores", "implemented_reductions")
+"""Fields of unitxt's metrics that would have no effect."""
+
+
 class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     """The base of all metrics of evenhand, for judges and for recorded votes.
 
@@ -117,8 +121,10 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     Attributes:
         criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
         confidence_interval_calculation: ``return_confidence_interval`` under the name that unitxt's judges have for it.
-        reduction_map: A field of unitxt's judges; only the mean is accepted. ``n_resamples`` and ``ci_score_names`` are
-            refused, and ``ci_method``.
+        reduction_map: A field of unitxt's judges; only the mean is accepted. Other fields of theirs are refused:
+            ``implemented_reductions``, ``ci_scores``, ``ci_score_names``, ``n_resamples`` and ``ci_method``.
+        implemented_reductions: See ``reduction_map``.
+        ci_scores: See ``reduction_map``: every score has its interval.
     """
 
     main_score: str = "score"
@@ -128,6 +134,8 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     criteria: Maybe[Criteria] = None
     confidence_interval_calculation: Maybe[bool] = None
     reduction_map: Maybe[Dict[str, List[str]]] = None
+    implemented_reductions: Maybe[List[str]] = None
+    ci_scores: Maybe[List[str]] = None
 
     options_model = IntervalOptions  # without an annotation, or unitxt would take it for a field
 
@@ -138,7 +146,7 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
                 "of them as a rubric to metrics.evenhand.rubric"
             )
         if name == "criteria":
-            is_sentence = isinstance(value, str) and reads_as_sentence(value)
+            is_sentence = isinstance(value, str) and reads_as_sentence(value) and not names_a_file(value)
             value = load_criteria_artifact(value) if isinstance(value, Criterion) or is_sentence else value
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
@@ -169,7 +177,7 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
         """Check the options, and refuse fields of unitxt's metrics that would have no effect here."""
         super().verify()
         refused = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}, "ci_method": {self.ci_method} - {"BCa"}}
-        refused |= {name: getattr(self, name) for name in ("n_resamples", "ci_score_names")}
+        refused |= {name: getattr(self, name) for name in REFUSED}
         for name, given in refused.items():
             if given:
                 raise InvalidInputError(

@@ -116,7 +116,9 @@ class VoteAnalysis(VerdictAnalysis):
         for system, summary in self.summaries.items():
             about = f"{self.criterion.name} of {system}" if system else self.criterion.name
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
-            leading = unscored_bounds_notes({"the aggregated score": summary.scores})
+            leading: Iterable[str] = unscored_bounds_notes({"the aggregated score": summary.scores})
+            if not self.criterion.has_values:
+                leading = ("The options have no values, so there is no score.",)
             read = (*readings_note(summary.scores.readings), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read)))
             if compared := summary.comparison:

@@ -169,11 +169,6 @@ def describes_options(prompt: str) -> bool:
     return "options" in _placeholders_in(whole_source(f"{prompt}.md") if is_prompt_name(prompt) else prompt)
 
 
-def length_shared(prompt: str, nonce: str) -> int:
-    """Return the number of first characters that other rows may share, up to the line of the first tag."""
-    return prompt.rfind("\n", 0, max(0, prompt.find(f"-{nonce}>"))) + 1
-
-
 def is_prompt_name(prompt: str) -> bool:
     """Return whether a prompt is one of ours, and no text of the user's own."""
     return prompt in PROMPT_NAMES

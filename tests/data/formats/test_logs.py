@@ -119,7 +119,9 @@ def test_what_is_no_whole_log_is_one_message(tmp_path):
     (tmp_path / "short.eval").write_bytes(whole[: len(whole) // 2])
     middle = whole.index(b"samples/q1") + 60
     (tmp_path / "damaged.eval").write_bytes(whole[:middle] + b"\0\0\0\0" + whole[middle + 4 :])
-    for name in ("text", "short", "damaged"):
+    size = whole.rindex(b"PK\1\2") + 20  # of the last sample, in the list of the archive
+    (tmp_path / "listed.eval").write_bytes(whole[:size] + b"\xff\xff\0\0" + whole[size + 4 :])
+    for name in ("text", "short", "damaged", "listed"):
         with pytest.raises(InvalidInputError, match=rf"{name}.eval' is not a whole log of inspect_ai"):
             evenhand.read_log(tmp_path / f"{name}.eval")
     with pytest.raises(InvalidInputError, match=r"is empty; there is nothing to judge"):
