@@ -35,7 +35,7 @@ Terminated, which is a SystemExit, ends a run when the process is asked to end, 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import ClassVar, Literal
@@ -321,6 +321,16 @@ def ungrouped() -> Iterator[None]:
 
 
 MOST_LISTED = 12
+
+
+def check_known(value: object, accepted: Collection[object], problem: str) -> None:
+    """Check that a name is known.
+
+    Raises:
+        InvalidInputError: If it is not: the problem, and the closest known name.
+    """
+    if value not in accepted:
+        raise InvalidInputError(f"{problem}. {did_you_mean(value, accepted)}")
 
 
 def did_you_mean(value: object, accepted: Iterable[object]) -> str:

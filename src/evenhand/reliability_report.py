@@ -20,7 +20,7 @@ from evenhand.judge_reliability.reliability import (
     JudgesAgreement,
     criterion_tables,
     findings,
-    judges_table,
+    pairs_of_raters_table,
     questions_of,
     reliability_of_judges,
 )
@@ -102,8 +102,10 @@ class ReliabilityReport(PrintedTables):
         tables: list[TextTable] = []
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
-        level = self.parameters["level"]
-        return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
+        for each in self.agreements:
+            title, level = f"How far the judges agree on {each.criterion!r}", self.parameters["level"]
+            tables.append(pairs_of_raters_table(title, each.pairs, (each.all_judges,), (), level=level))
+        return tuple(tables)
 
     def closing_notes(self) -> tuple[str, ...]:
         """Describe the baseline, if it is among the judges, and the replies bought."""

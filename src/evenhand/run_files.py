@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, Union
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from evenhand.data.plain import parse_json, parse_yaml, read_text
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known, did_you_mean
 from evenhand.files import check_out, expanded
 from evenhand.options import (
     AggregateVotesArguments,
@@ -70,8 +70,7 @@ class Checks(Options):
                 Condition.parse(text)
         for form, file in self.formats:
             accepted = FORMATS[1:] if file else FORMATS
-            if form not in accepted:
-                raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, accepted)}")
+            check_known(form, accepted, f"--format is {form!r}")
             check_out(file or None, ())
         if sum(not file for _, file in self.formats) > 1:
             raise InvalidInputError("only one is printed of what --format names: write the others as NAME=FILE")
@@ -353,8 +352,7 @@ def template(name: str) -> str:
         InvalidInputError: If there is none of this name.
     """
     found = {path.stem: path for path in sorted(TEMPLATES.glob("*.yaml"))}
-    if name not in found:
-        raise InvalidInputError(f"--template is {name!r}. {did_you_mean(name, found)}")
+    check_known(name, found, f"--template is {name!r}")
     return found[name].read_text(encoding="utf-8").rstrip("\n")
 
 

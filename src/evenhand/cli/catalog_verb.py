@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from evenhand.catalog import catalog_entries
 from evenhand.cli.output import say
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import check_known
 
 catalog = App(name="catalog", group="Maintenance", help="List and show the entries of the catalog.")
 
@@ -32,8 +32,7 @@ def list_entries(part: str = "", /) -> int:
 def show_entry(identifier: Annotated[str, Parameter(name="ID")], /) -> int:
     """Print an entry."""
     entries = catalog_entries()
-    if identifier not in entries:
-        raise InvalidInputError(f"the catalog has no entry {identifier!r}. {did_you_mean(identifier, entries)}")
+    check_known(identifier, entries, f"the catalog has no entry {identifier!r}")
     say(entries[identifier].read_text(encoding="utf-8").rstrip("\n"))
     return 0
 

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from evenhand.cli.output import complain, say
 from evenhand.engines import journal as tools
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.files import check_out, expanded, open_file, written_whole
 from evenhand.numbers import format_count
 
@@ -105,8 +105,7 @@ def forget_batch(name: str, /, *, path: Journal = None) -> int:
     place = _place(path)
     with tools.existing_journal(place) as opened:
         batches = {each.name: each for each in opened.batches()}
-        if name not in batches:
-            raise InvalidInputError(f"the journal has no batch {name!r}. {did_you_mean(name, batches)}")
+        check_known(name, batches, f"the journal has no batch {name!r}")
         opened.forget_batch(batches[name])
     say(f"{name} is given up; its {format_count(batches[name].requests, 'request')} may be asked for again")
     return 0

@@ -684,6 +684,7 @@ def against_gold(
     over = results.analysis.level_over([]).over([row.together for row in rows])
     over = replace(over, resamples=resamples or over.resamples)
     truth, judged = as_array(number for _, number in kept), as_array(row.score for row in rows)
+    labels = as_array(row.label for row in rows), as_array(row.selected for row in rows)
     instances = [row.instance for row in rows]
     grouped = None if groups is None else _of_rows(rows, groups, "groups")
     if grouped is None and len(set(instances)) < len(instances):
@@ -691,7 +692,9 @@ def against_gold(
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
-        **{**_of_labels(rows, scale, level=over), "num_compared": len(compared), "num_references": len(rows)},
+        **{**compare_labels(*labels, scale, level=over), "num_compared": len(compared), "num_references": len(rows)},
+        balanced_accuracy=defined(lambda: balanced_accuracy(*labels, level=over)),
+        options=defined(lambda: option_rates(*labels, scale.labels, level=over)) or (),
         title=f"{title} against gold",
         num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
@@ -731,17 +734,6 @@ def _of_rows(asked: Sequence[Asked], entries: Iterable[Any], name: str) -> list[
             f"{name} has {len(column)} entries, and row {beyond} was judged; give one for each row of the data"
         )
     return [column[each.instance] for each in asked]
-
-
-def _of_labels(rows: Sequence[Asked], scale: Scale, *, level: Level) -> dict[str, Any]:
-    """Compute the fields that compare labels."""
-    truth, judged = as_array(row.label for row in rows), as_array(row.selected for row in rows)
-    rates = defined(lambda: option_rates(truth, judged, scale.labels, level=level))
-    return {
-        **compare_labels(truth, judged, scale, level=level),
-        "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, level=level)),
-        "options": rates or (),
-    }
 
 
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
@@ -1202,12 +1194,6 @@ LINES: Final = (
 def findings(report: CriterionReliability) -> tuple[Remark, ...]:
     """Say which effects the measures of a judge on a criterion show, and why a measure has no number."""
     return tuple(filter(None, (line.remark(report, report.level) for line in LINES)))
-
-
-def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
-    """Make the table of how far the judges agree on one criterion."""
-    title = f"How far the judges agree on {agreement.criterion!r}"
-    return pairs_of_raters_table(title, agreement.pairs, (agreement.all_judges,), (), level=level)
 
 
 def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:

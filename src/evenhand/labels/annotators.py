@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.judge_reliability.reliability import Scale
 from evenhand.numbers import Missing, format_level, format_number, format_percent, measure
 from evenhand.results.measures import Column, measures_table
@@ -67,8 +67,7 @@ class StandInTest(PrintedTables):
 
     def __getitem__(self, judge: str) -> StandIn:
         found = {each.judge: each for each in self.judges}
-        if judge not in found:
-            raise InvalidInputError(f"there is no test of {judge!r}. {did_you_mean(judge, found)}")
+        check_known(judge, found, f"there is no test of {judge!r}")
         return found[judge]
 
     def text_tables(self) -> tuple[TextTable, ...]:

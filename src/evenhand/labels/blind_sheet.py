@@ -29,7 +29,7 @@ from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import read_rows
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.files import check_ending, check_layout, expanded, written_whole
 from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
@@ -301,9 +301,7 @@ def to_label(
     for name, given, least in (("n", n, 1), ("seed", seed, 0)):
         if type(given) is not int or given < least:
             raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
-    if design not in DESIGNS_OF_DRAWS:
-        known = did_you_mean(design, list(DESIGNS_OF_DRAWS))
-        raise InvalidInputError(f"design is {design!r}, not a sampling design. {known}")
+    check_known(design, DESIGNS_OF_DRAWS, f"design is {design!r}, not a sampling design")
     whole = [each for each in results.outcomes() if each.part_of is None]
     texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
@@ -605,11 +603,8 @@ def _answers(path: str | Path, draw: Draw) -> Iterator[tuple[str, str, int | Non
                 "written with that sheet"
             )
         for question, label in given.items():
-            if question not in asked:
-                raise InvalidInputError(
-                    f"{where} has the question {question!r}, which is not on the sheet {draw.id!r}. "
-                    f"{did_you_mean(question, asked)}"
-                )
+            problem = f"{where} has the question {question!r}, which is not on the sheet {draw.id!r}"
+            check_known(question, asked, problem)
             criterion = draw.criteria[asked[question].criterion]
             unsure = isinstance(label, str) and fold_label(label) == fold_label(CANNOT_TELL)
             unsure = unsure and offers_cannot_tell(criterion)

@@ -20,7 +20,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import LabelReader, is_abstention, name_of
 from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, check_known, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
@@ -278,11 +278,7 @@ class _GoldReader:
                 )
         known = (*self.rows, *self.names, self.label_field, "annotator", "probability", "design")
         for name in columns:
-            if name not in known:
-                raise InvalidInputError(
-                    f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
-                    f"{did_you_mean(name, known)}"
-                )
+            check_known(name, known, f"{where} has the column {name!r}, which is not read: leave it out, or rename it")
         return key
 
     def _row(self, given: object, key: str, where: str) -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rich.cells import cell_len
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import check_known
 from evenhand.files import check_ending, written_whole
 from evenhand.numbers import Missing, format_count, format_level, format_percent
 from evenhand.report.gates import outcomes_of, score_ranges
@@ -499,11 +499,10 @@ def plot(results: Results, kind: str | None = None, path: str | Path | None = No
     """
     form = "" if path is None else check_ending(path, ENDINGS).removeprefix(".")
     able = {each.kind: each for each in pictures_of(results)}
-    picture = able.get(kind or next(iter(able), ""))
-    if picture is None:
-        raise InvalidInputError(f"this result has no picture {kind or ''!r}. {did_you_mean(kind, able)}")
-    figure = picture.figure()
+    kind = kind or next(iter(able), "")
+    check_known(kind, able, f"this result has no picture {kind!r}")
+    figure = able[kind].figure()
     if path is not None:
         with written_whole(path) as file:
-            picture.save(figure, file, form)
+            able[kind].save(figure, file, form)
     return figure

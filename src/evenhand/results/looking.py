@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from rich.cells import cell_len
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.parsing import where_read
 from evenhand.parsing.labels import comparison_key
@@ -261,8 +261,7 @@ class Viewable(PrintedTables):
         Raises:
             InvalidInputError: If there is no such order.
         """
-        if by not in ORDERS:
-            raise InvalidInputError(f"by is {by!r}. {did_you_mean(by, ORDERS)}")
+        check_known(by, ORDERS, f"by is {by!r}")
         sign = 1 if ascending else -1
 
         def key(view: VerdictView) -> float:

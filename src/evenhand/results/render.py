@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 from typing import Final, Self
 
 from rich import box
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import check_known
 from evenhand.visible import visible, visible_line
 
 
@@ -152,10 +152,8 @@ class PrintedTables(ABC):
         if kind is None:
             return self.text_tables()
         every = self.text_tables()
-        found = tuple(table for table in every if table.kind == kind)
-        if not found:
-            raise InvalidInputError(f"there is no table {kind!r}. {did_you_mean(kind, [each.kind for each in every])}")
-        return found
+        check_known(kind, [each.kind for each in every], f"there is no table {kind!r}")
+        return tuple(table for table in every if table.kind == kind)
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """Return the tables as they are printed, in a layout that fits: no number is cut or wrapped.
@@ -361,12 +359,7 @@ def _cut(line: str, fits: int) -> int:
 
 def _prefix(text: str, width: int) -> int:
     """Return the number of signs that fit."""
-    used = 0
-    for place, sign in enumerate(text):
-        used += cell_len(sign)
-        if used > width:
-            return place
-    return len(text)
+    return sum(1 for _ in takewhile(width.__ge__, accumulate(map(cell_len, text))))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from evenhand.data.fields import clustered_level
 from evenhand.data.plain import as_json, as_plain
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError, check_known, did_you_mean
 from evenhand.files import check_ending, check_path, expanded, written_whole
 from evenhand.numbers import format_count
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
@@ -643,8 +643,7 @@ class Results(Viewable):
         accepted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
         columns = self._with_id(next(iter(self.abouts())))
         for name in about:
-            if name not in columns:
-                raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(columns))}")
+            check_known(name, columns, f"there is no column {name!r}")
         stays = [
             all(each[name] in values for name, values in accepted.items()) and bool(not keep or keep(each))
             for each in map(self._with_id, self.abouts())
