@@ -20,7 +20,7 @@ from evenhand.numbers import (
     or_missing,
 )
 from evenhand.results.measures import Column, Reported, Spending, UnscoredCounts, measures_table, reported_difference
-from evenhand.results.render import TextTable
+from evenhand.results.render import MOST_ROWS, TextTable
 from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, cluster_sums, unscored_bounds
@@ -304,6 +304,8 @@ def differences_tables(
     """
     if not differences:
         return ()
+    if len(differences) > MOST_ROWS:  # a terminal shows those of the least p
+        differences = sorted(differences, key=lambda each: 1.0 if each.p_value is None else each.p_value)
     scores = {each.score for each in differences}
     several = len(scores) > 1
     columns = [

@@ -16,6 +16,7 @@ from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_tables
 from evenhand.votes import Completion, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
+from tests.support.judges import ScriptedJudge
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 CORRECT = "criteria.evenhand.direct.correctness"
@@ -144,3 +145,13 @@ def test_a_link_and_permissions_outlive_a_save(judged, tmp_path):
 def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
     with pytest.raises(error, match=message):
         judged.save(path)
+
+
+def test_of_very_many_pairs_a_terminal_shows_those_of_the_least_p():
+    systems = [f"s{place}" for place in range(11)]
+    data = [{system: "good" if system == "s9" else f"no {row}" for system in systems} for row in range(20)]
+    engine = ScriptedJudge(lambda request: "Yes" if "good" in str(request.messages) else "No")
+    how = {"flow": "one_step", "progress": False, "journal": None}
+    table, *_ = judge(data, "Is it right?", engine, response_fields=systems, **how).tables("differences")
+    assert len(table.rows) == 55
+    assert all("s9" in pair for pair, *_ in table.rows[:10])

@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.complain(error)
         code = EXIT_BAD_INPUT if isinstance(error, (InvalidInputError, MissingDependencyError)) else EXIT_FAILED
     except output.OutputError as error:
-        code = _unwritten(error.cause, error.saved)
+        code = _unwritten(*error.args)
     except OSError as error:
         if error.filename is None:  # the help, which cyclopts prints
             output.abandon(sys.stdout)

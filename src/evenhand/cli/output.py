@@ -25,17 +25,7 @@ if TYPE_CHECKING:
 
 
 class OutputError(Exception):
-    """The standard output cannot be written.
-
-    Attributes:
-        cause: Why.
-        saved: The file that holds what was to be printed, if there is one.
-    """
-
-    def __init__(self, cause: OSError, saved: Path | None = None) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-        self.saved = saved
+    """The standard output cannot be written: the cause, and the file that holds what was to be printed, if any."""
 
 
 EXIT_CHECK_FAILED: Final = 3

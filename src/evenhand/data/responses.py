@@ -205,7 +205,10 @@ def responses_in(row: Row, instance: int, columns: Mapping[str, str]) -> dict[st
         InvalidInputError: If the row has no such column.
     """
     held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
-    return read_responses(held, instance)
+    return {
+        system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
+        for system, value in held.items()
+    }
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:

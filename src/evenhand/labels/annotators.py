@@ -52,13 +52,6 @@ class StandIn:
     num_instances: int = measure("count")
     annotators: tuple[AnnotatorComparison, ...]
 
-    @property
-    def answer(self) -> str:
-        """Yes, no, or unknown."""
-        if isinstance(self.passed, Missing):
-            return "unknown"
-        return "yes" if self.passed else "no"
-
 
 @dataclass(frozen=True, repr=False)
 class StandInTest(PrintedTables):
@@ -95,7 +88,7 @@ class StandInTest(PrintedTables):
             ("judge",),
             {(each.judge,): each for each in self.judges},
             (
-                Column("passes", lambda each: each.answer),
+                Column("passes", lambda each: {True: "yes", False: "no"}.get(each.passed, "unknown")),
                 Column("outdoes", lambda each: f"{sum(own.outdone for own in each.annotators)} of {len(each.people)}"),
                 Column("ω", "winning_rate"),
                 Column(f"ρ [{level}]", "advantage"),

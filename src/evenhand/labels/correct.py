@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -40,7 +40,7 @@ HALVINGS: Final = 16
 """The halvings of the range of scores when an interval is inverted: to 1.5e-5 of the range."""
 
 
-def correction(pair: Paired, design: Design, level: Level) -> Correction:
+def correction(pair: Paired, design: Design, level: Level) -> Corrected:
     r"""Estimate the score of the judge, of the labels, and of both.
 
     Where people say that the criterion does not apply to some rows, it is the mean over the rows to which it applies,
@@ -77,7 +77,7 @@ def _shared_rows(one: Paired, other: Paired | None = None) -> Sequence[IntArray]
     return np.intersect1d(one.instances, other.instances, return_indices=True)[1:]
 
 
-def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | None = None) -> Correction:
+def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | None = None) -> Corrected:
     """Estimate the mean over the rows with a score of people; of two systems the difference on the rows of both.
 
     With a shift it is the mean of a·(y - shift) over all rows.
@@ -94,7 +94,7 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
         low, high = min(low - shift, 0.0), max(high - shift, 0.0)
         support = None if support is None else tuple(sorted({0.0, *(each - shift for each in support)}))
     strata = [pair.strata for pair in pairs if pair.strata is not None]
-    return corrected_mean(
+    found = corrected_mean(
         judged,
         human,
         strata=columns(strata) if len(strata) == len(pairs) else None,
@@ -103,6 +103,13 @@ def _mean(pairs: Sequence[Paired], design: Design, level: Level, shift: float | 
         design=design,
         bounds=(low, high),
         level=IntervalLevel.of(level).over([one.judge.clusters[place] for place in places[0]]),
+    )
+    return Corrected(
+        system=one.judge.system,
+        second=pairs[1].judge.system if len(pairs) > 1 else None,
+        criterion=one.judge.criterion,
+        option=one.option,
+        **{field.name: getattr(found, field.name) for field in fields(found)},
     )
 
 
@@ -122,12 +129,6 @@ class Corrected(Correction):
     second: str | None = None
     criterion: str
     option: str | None = None
-
-    @classmethod
-    def of(cls, found: Correction, system: str, second: str | None, criterion: str, option: str | None) -> Self:
-        """Return the result of a correction, with its names."""
-        own = {field.name: getattr(found, field.name) for field in fields(Correction)}
-        return cls(system=system, second=second, criterion=criterion, option=option, **own)
 
     @property
     def of_what(self) -> str:
@@ -323,9 +324,7 @@ def correct(
     own = [each for each in every if each.judge.criterion not in silent]
     left_out = [f"Left out, as no row is labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
-        scores=tuple(
-            Corrected.of(correction(each, chosen, level), each.judge.system, None, *each.what) for each in own
-        ),
+        scores=tuple(correction(each, chosen, level) for each in own),
         differences=() if results.kind == "winrates" else _differences(own, chosen, level),
         design=chosen,
         level=level,
@@ -390,7 +389,7 @@ def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
 def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple[Corrected, ...]:
     """Compare every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
     compared = [
-        (one, other)
+        [one, other]
         for what in dict.fromkeys(pair.what for pair in pairs)
         for one, other in combinations([pair for pair in pairs if pair.what == what], 2)
         if (one.judge.bounds, one.judge.labels) == (other.judge.bounds, other.judge.labels)
@@ -398,10 +397,7 @@ def _differences(pairs: Sequence[Paired], design: Design, level: float) -> tuple
         and not (one.not_applicable.any() or other.not_applicable.any())
     ]
     each = round(1 - (1 - level) / max(len(compared), 1), 4)
-    return tuple(
-        Corrected.of(_mean([one, other], design, each), one.judge.system, other.judge.system, *one.what)
-        for one, other in compared
-    )
+    return tuple(_mean(pair, design, each) for pair in compared)
 
 
 def _notes(labels: Labels, pairs: Sequence[Paired], design: Design) -> list[str]:
@@ -543,9 +539,7 @@ def by_group(
             if group != ALL
         },
         scores={
-            (group, each.judge.system, _criterion(each)): Corrected.of(
-                correction(each, chosen or "random", over), each.judge.system, None, *each.what
-            )
+            (group, each.judge.system, _criterion(each)): correction(each, chosen or "random", over)
             for group, own in parts.items()
             for each in own
         },

@@ -198,7 +198,7 @@ def check(
         for finding in findings
         for part in (("", "n") if isinstance(finding.value, (int, float)) else ("", "low", "high", "n"))
     ]
-    ranges = results.ranges() if isinstance(results, RunComparison) else score_ranges(results)
+    ranges = score_ranges(results)
     return CheckReport(tuple(_resolve(each, measures, ranges).check(each) for each in parsed))
 
 
@@ -293,13 +293,18 @@ def outcomes_of(results: Results) -> tuple[Outcomes, ...]:
         return ()
 
 
-def score_ranges(results: Results) -> Ranges:
-    """Return the ranges of the scores of a result."""
-    found = dict(results.further_ranges)
-    for each in outcomes_of(results):
-        name = "winrate" if results.kind == "winrates" else each.criterion
-        low, high = found.get(name, each.bounds)
-        found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
+def score_ranges(results: Results | RunComparison) -> Ranges:
+    """Return the ranges of the scores of a result, or of either of the two compared."""
+    if isinstance(results, RunComparison):
+        ranges = results.ranges()
+    else:
+        of_all = "winrate" if results.kind == "winrates" else ""
+        named = [(of_all or each.criterion, each.bounds) for each in outcomes_of(results)]
+        ranges = [*results.further_ranges.items(), *named]
+    found: dict[str, tuple[float, float]] = {}
+    for name, (low, high) in ranges:
+        least, most = found.get(name, (low, high))
+        found[name] = min(low, least), max(high, most)
     return found
 
 

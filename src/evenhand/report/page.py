@@ -311,24 +311,6 @@ TEXTS: Final = frozenset(
 )
 """The fields of views that hold texts of several lines; the others hold names."""
 
-SHOWN: Final = (
-    "row",
-    "cluster",
-    "question",
-    "systems",
-    "context",
-    "responses",
-    "selected",
-    "score",
-    "gold",
-    "unscored_reason",
-    "flipped",
-    "wrong",
-    "divided",
-    "unscored",
-)
-"""The fields of a view that the page shows."""
-
 _FENCED: Final = re.compile(r"(?<=-[0-9a-f]{8}>\n)(.*?)(?=\n</)", re.DOTALL)
 """Material between tags in our prompts, which several prompts repeat."""
 
@@ -362,8 +344,7 @@ def pack(runs: Sequence[Iterable[VerdictView]]) -> tuple[list[str], list[dict[st
             place = rows.setdefault(view.row, len(rows))
             verdict = verdicts.setdefault(name, {**_numbered(about, texts), "row": place, "runs": [None] * len(runs)})
             verdict["runs"][number] = {
-                **_numbered({each: getattr(view, each) for each in SHOWN}, texts),
-                **_numbered({each: getattr(view.verdict, each) for each in ("na", "spread", "agreement")}, texts),
+                **_numbered({**view.record(), "context": view.context, "responses": view.responses}, texts),
                 "votes": [_numbered(_fields_of(vote), texts) for vote in view.votes],
             }
             counts["ordered"] += view.flipped is not None

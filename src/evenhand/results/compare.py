@@ -51,7 +51,7 @@ class GroupDifference:
         score_range: The least and the greatest that a score can be.
     """
 
-    difference: Interval | Missing = measure("difference")
+    difference: Interval | Missing = measure("difference", name="", bounds="bounds")
     p_value: float | Missing = measure("p_value")
     test: str
     higher: int = measure("count")
@@ -125,28 +125,17 @@ class RunComparison(PrintedTables):
         ``relevance.change`` of a system is the second result less the first, with ``relevance.change.p_value`` and
         ``relevance.change.same``, the share of equal verdicts.
         """
-        found = []
+        found: list[Measure] = []
         for values, group in self.groups.items():
             of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
-            name = self._score(values)
-            measures = Reported("", of, group, group.n_compared).findings()
+            change, *rest = Reported(f"{self._score(values)}.change", of, group, group.n_compared).findings()
             p_value = None if isinstance(group.p_value, Missing) else group.p_value
-            found += [
-                replace(each, name=f"{name}.change", bounds=group.bounds, p_value=p_value)
-                if each.name == "difference"
-                else replace(each, name=f"{name}.change.{each.name}")
-                for each in measures
-            ]
+            found += [replace(change, p_value=p_value), *rest]
         return tuple(found)
 
-    def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """Return name of a score -> the least and the greatest that it can be, in either result."""
-        found: dict[str, tuple[float, float]] = {}
-        for values, group in self.groups.items():
-            name, (low, high) = self._score(values), group.score_range
-            least, greatest = found.get(name, group.score_range)
-            found[name] = min(low, least), max(high, greatest)
-        return found
+    def ranges(self) -> list[tuple[str, tuple[float, float]]]:
+        """Return the name of the score of each group, and the least and the greatest that it can be."""
+        return [(self._score(values), group.score_range) for values, group in self.groups.items()]
 
     def _score(self, values: Sequence[str]) -> str:
         """Return the name of the scores of a group."""

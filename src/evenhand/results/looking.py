@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import html
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -143,15 +144,18 @@ class VerdictView(QuestionAsked):
         """Whether all its votes are unscored, or none was cast."""
         return all(each.vote.unscored for each in self.votes)
 
+    def record(self) -> dict[str, Any]:
+        """Return the row, the question and the verdict as plain fields, without context, responses and votes."""
+        names = (
+            *("row", "question", "systems", "selected", "score", "unscored_reason", "gold"),
+            *("wrong", "flipped", "divided", "unscored", "cluster"),
+        )
+        of_verdict = {name: getattr(self.verdict, name) for name in ("na", "spread", "agreement")}
+        return {**{name: getattr(self, name) for name in names}, **of_verdict}
 
-def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
-    """Return the prompts of each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
 
-    Args:
-        cell: With its votes.
-        asked: The question and verdict of its result.
-        sheets: The sheets sent so far, by row, responses, judge, draw and reply; it grows.
-    """
+def _prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
+    """Return the prompts of each vote; of an answer on a sheet that another cell of the row holds whole, this sheet."""
     found: list[Sent] = []
     for vote in cell.votes:
         replied = None if vote.completion is None else vote.completion.text
@@ -165,17 +169,18 @@ def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list
 
 
 def verdict_view(
-    cell: Cell, asked: QuestionAsked, sent: Sequence[Sent], row: str, texts: Texts | None = None
+    cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any], row: str, texts: Texts | None = None
 ) -> VerdictView:
     """Return the view of a cell.
 
     Args:
         cell: The votes.
         asked: The question and verdict of its result.
-        sent: For each vote, as :func:`prompts_of` finds it.
+        sheets: The sheets sent so far, by row, responses, judge, draw and reply; it grows.
         row: The id of its row.
         texts: The context and the responses, where the data were given.
     """
+    sent = _prompts_of(cell, asked, sheets)
     context, responses = _texts(cell, asked, sent, texts)
     return VerdictView(
         **{each.name: getattr(asked, each.name) for each in fields(asked)},
@@ -239,8 +244,58 @@ ORDERS: Final[Mapping[str, Callable[[VerdictView], float | None]]] = {
 characters of their responses, their score."""
 
 
+class Viewable(PrintedTables):
+    """An object with verdicts, which are sorted and selected: a result, or a list of verdicts."""
+
+    @abstractmethod
+    def verdict_list(self, data: object = None) -> VerdictList:
+        """Return every verdict: printed as a table, filtered, sorted, and one by one whole."""
+
+    def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
+        """Sort the verdicts, the greatest first; verdicts without such a number come last.
+
+        Args:
+            by: ``spread``, ``disagreement``, ``length`` or ``score``.
+            ascending: The least first.
+
+        Raises:
+            InvalidInputError: If there is no such order.
+        """
+        if by not in ORDERS:
+            raise InvalidInputError(f"by is {by!r}. {did_you_mean(by, ORDERS)}")
+        sign = 1 if ascending else -1
+
+        def key(view: VerdictView) -> float:
+            number = ORDERS[by](view)
+            return math.inf if number is None else sign * number
+
+        return self._selected(f"by {by}", lambda views: sorted(views, key=key))
+
+    def head(self, n: int = 5) -> VerdictList:
+        """Return the first verdicts."""
+        if n < 0:
+            raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
+        return self._selected(f"the first {n}", lambda views: islice(views, n))
+
+    def disagreements(self) -> VerdictList:
+        """Return the verdicts on which the votes disagree."""
+        return self._selected("votes differ", lambda views: (view for view in views if view.divided))
+
+    def flips(self) -> VerdictList:
+        """Return the verdicts on which a judge changed its choice with the order."""
+        return self._selected("flipped in another order", lambda views: (view for view in views if view.flipped))
+
+    def unscored(self) -> VerdictList:
+        """Return the verdicts whose votes are all unscored."""
+        return self._selected("unscored", lambda views: (view for view in views if view.unscored))
+
+    def _selected(self, what: str, select: Callable[[Iterable[VerdictView]], Iterable[VerdictView]]) -> VerdictList:
+        every = self.verdict_list()
+        return VerdictList(f"{every.what}, {what}", lambda: select(every.source()))
+
+
 @dataclass(frozen=True, repr=False)
-class VerdictList(PrintedTables, Sequence[VerdictView]):
+class VerdictList(Viewable, Sequence[VerdictView]):
     """Verdicts in an order, each with its texts and votes: printed as a table, and one by one whole.
 
     It is not a result and has no scores: a mean over selected verdicts does not describe a system. For the scores of
@@ -254,6 +309,10 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
     what: str
     source: Callable[[], Iterable[VerdictView]]
+
+    def verdict_list(self, data: object = None) -> VerdictList:  # noqa: ARG002 - of results
+        """Return the list itself."""
+        return self
 
     @cached_property
     def views(self) -> tuple[VerdictView, ...]:
@@ -275,48 +334,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
     def filter(self, keep: Callable[[VerdictView], bool]) -> VerdictList:
         """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
-        return self._of("chosen by a function", lambda: filter(keep, self.source()))
-
-    def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
-        """Sort the verdicts, the greatest first; verdicts without such a number come last.
-
-        Args:
-            by: ``spread``, ``disagreement``, ``length`` or ``score``.
-            ascending: The least first.
-
-        Raises:
-            InvalidInputError: If there is no such order.
-        """
-        if by not in ORDERS:
-            raise InvalidInputError(f"by is {by!r}. {did_you_mean(by, ORDERS)}")
-        sign = 1 if ascending else -1
-
-        def key(view: VerdictView) -> float:
-            number = ORDERS[by](view)
-            return math.inf if number is None else sign * number
-
-        return self._of(f"by {by}", lambda: sorted(self.source(), key=key))
-
-    def head(self, n: int = 5) -> VerdictList:
-        """Return the first verdicts."""
-        if n < 0:
-            raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
-        return self._of(f"the first {n}", lambda: islice(self.source(), n))
-
-    def disagreements(self) -> VerdictList:
-        """Keep the verdicts on which the votes disagree."""
-        return self._of("votes differ", lambda: (view for view in self.source() if view.divided))
-
-    def flips(self) -> VerdictList:
-        """Keep the verdicts on which a judge changed its choice with the order."""
-        return self._of("flipped in another order", lambda: (view for view in self.source() if view.flipped))
-
-    def unscored(self) -> VerdictList:
-        """Keep the verdicts whose votes are all unscored."""
-        return self._of("unscored", lambda: (view for view in self.source() if view.unscored))
-
-    def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
-        return VerdictList(f"{self.what}, {what}", source)
+        return self._selected("chosen by a function", partial(filter, keep))
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return a row for each verdict, of the first :data:`~evenhand.results.render.MOST_ROWS`."""
@@ -332,18 +350,11 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
 
         records = []
         for view in self:
-            record = {name: getattr(view, name) for name in _EXPORTED}
-            record |= {name: getattr(view.verdict, name) for name in ("na", "spread", "agreement")}
+            record = {name: getattr(view, name) for name in ("name", "row", "instance", "criterion")} | view.record()
             record |= {f"context.{name}": text for name, text in view.context.items()}
             record |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
             records.append({**record, "num_votes": len(view.votes)})
         return pd.DataFrame.from_records(records)
-
-
-_EXPORTED: Final = (
-    *("name", "row", "instance", "criterion", "question", "systems", "selected", "score", "unscored_reason", "gold"),
-    *("wrong", "flipped", "divided", "unscored", "cluster"),
-)
 
 
 def _selected(view: VerdictView) -> str:

@@ -29,7 +29,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, check_path, expanded, written_whole
 from evenhand.numbers import format_count
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
-from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
+from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, Viewable, verdict_view
 from evenhand.results.made_by import LIMITS, Fingerprint, absolute, relative, run_yaml, write_run
 from evenhand.results.measures import (
     Measure,
@@ -45,7 +45,7 @@ from evenhand.results.measures import (
     unscored_findings,
     unscored_note,
 )
-from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import (
     PREFIX,
     Cell,
@@ -386,7 +386,7 @@ METHODS = ("against_gold", "by", "check", "correct", "plot", "summarize", "to_la
 
 
 @dataclass(frozen=True, repr=False)
-class Results(PrintedTables):
+class Results(Viewable):
     """The result of judging a data set, with every vote.
 
     As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, ``results[:10]`` as
@@ -502,7 +502,7 @@ class Results(PrintedTables):
                 shown = None
                 if texts is not None:
                     shown = (texts.context(cell.about, self.criterion_of(cell)), texts.shown(cell.about))
-                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
+                yield verdict_view(cell, asked, sheets, named, shown)
 
     def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
         """Read the texts again from the data that were judged: see :meth:`~evenhand.data.responses.JudgedTexts.of`.
@@ -527,26 +527,6 @@ class Results(PrintedTables):
             data: The data, as :meth:`verdict_views` takes them.
         """
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
-
-    def head(self, n: int = 5) -> VerdictList:
-        """Return the first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is not a result."""
-        return self.verdict_list().head(n)
-
-    def sort(self, by: str = "spread", *, ascending: bool = False) -> VerdictList:
-        """Sort all verdicts by ``spread``, ``disagreement``, ``length`` or ``score``, the greatest first."""
-        return self.verdict_list().sort(by, ascending=ascending)
-
-    def disagreements(self) -> VerdictList:
-        """Return the verdicts on which the votes disagree."""
-        return self.verdict_list().disagreements()
-
-    def flips(self) -> VerdictList:
-        """Return the verdicts on which a judge changed its choice with the order."""
-        return self.verdict_list().flips()
-
-    def unscored(self) -> VerdictList:
-        """Return the unscored verdicts."""
-        return self.verdict_list().unscored()
 
     def row(self, row: str | int, data: object = None) -> RowView:
         """Return everything about one row, or one verdict, for printing: its texts, and each verdict with each vote.
