@@ -9,6 +9,7 @@ import pytest
 import evenhand
 import evenhand.demo
 from evenhand.cli import main
+from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
@@ -38,6 +39,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     write_rows(tmp_path / "there" / "rows.jsonl", ROWS)
     return tmp_path / "there"
+
+
+GOOD_OR_BAD = Criterion(
+    name="good", description="?", options=(Option(label="Good", value=1.0), Option(label="Bad", value=0.0))
+)
 
 
 def write(folder, name="run.yaml", **changes):
@@ -177,6 +183,18 @@ def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
     assert len(evenhand.run(folder / "memory.parquet", data=folder / "rows.jsonl")) == len(ROWS)
     with pytest.raises(InvalidInputError, match="no run is known that makes this result"):
         table.filter(instance=0).to_run_file()
+
+
+@pytest.mark.parametrize(
+    "made", [GOOD_OR_BAD, Rubric(name="one", criteria=(GOOD_OR_BAD,)), GOOD_OR_BAD.model_dump(exclude={"scale"})]
+)
+def test_a_run_repeats_a_criterion_whose_scale_is_the_default(folder, made):
+    table = evenhand.judge(
+        folder / "rows.jsonl", made, BASELINE, response_fields="answer", progress=False, context_fields={}
+    )
+    table.to_run_file(folder / "run.yaml")
+    assert evenhand.run(folder / "run.yaml").header["criteria"] == table.header["criteria"]
+    assert table.header["criteria"][0]["scale"] == "ordinal"
 
 
 def test_no_key_is_in_the_run_of_a_result(folder, monkeypatch):

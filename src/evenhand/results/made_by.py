@@ -23,6 +23,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
+from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import Engine
 from evenhand.engines.replies import redact
 from evenhand.files import check_path, expanded, is_opened, written_whole
@@ -191,7 +192,8 @@ def _plain_value(value: object) -> Any:  # noqa: ANN401 - any plain value
     if value is None or type(value) in {str, bool, int, float}:
         return value
     if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
-        return value.model_dump(mode="json", exclude_defaults=True)
+        is_judged = isinstance(value, Rubric | Criterion)  # as documents they have another default: see read_rubric
+        return value.model_dump(mode="json", exclude_defaults=not is_judged)
     if isinstance(value, Mapping):
         return {str(_plain_value(key)): _plain_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
