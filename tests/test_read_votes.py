@@ -100,6 +100,12 @@ def test_the_words_for_a_preference(swapped, vote, winner):
     assert table[0].verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
 
 
+@pytest.mark.parametrize("names", [{"id": "prompt_id", "judge": "judge_id"}, {"id": "instance", "judge": "judge_id"}])
+def test_the_columns_of_saved_results_need_not_be_named(names):
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in PAIRS]
+    assert list(evenhand.winrates(votes=rows)) == list(evenhand.winrates(votes=PAIRS))
+
+
 def test_several_judges_in_rows_or_in_columns_give_the_same():
     wide = [{"gpt": "small", "llama": "large", "ann": "small"}, {"gpt": "large", "llama": "large", "ann": None}]
     names = ["gpt", "llama", "ann"]

@@ -68,6 +68,14 @@ IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
 """The column of votes in data that hold nothing else."""
 
+USUAL_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "id_field": ("id", "prompt_id", "instance"),
+    "judge_field": ("judge", "judge_id"),
+    "systems_field": ("system",),
+    **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item")},
+}
+"""Setting -> the columns read by default, of which the first that the data have counts."""
+
 TAKEN: Final = frozenset(
     {"votes", "id_field", "judge_field", "sample_field", "split", "gold_fields"}
     | {"aggregation", "on_position_bias", "judge_weights", *RecordedOptions.model_fields}
@@ -134,7 +142,7 @@ class RecordedVotes:
     Attributes:
         rows: The data.
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
-        usual: Whether a column of the usual name (``id``, ``judge``, ``system``, …) need not be named.
+        usual: Whether :data:`USUAL_NAMES` are read too.
         columns: The columns that hold votes.
         votes: The votes, in the order of the rows.
         ids: The names of the instances, in the order of their first row; None if each row is an instance.
@@ -168,7 +176,7 @@ class RecordedVotes:
             rows: The data.
             columns: The column or columns of the votes.
             fields: The columns that are named.
-            usual: A column of the usual name need not be named.
+            usual: Read :data:`USUAL_NAMES` too.
             draws: A list in a cell holds repeated draws of one judge, and not the votes of several.
             what: The argument that names the columns.
 
@@ -214,8 +222,8 @@ class RecordedVotes:
         """
         given = self.fields.get(setting)
         if given is None:
-            usual = "system" if setting == "systems_field" else setting.removesuffix("_field")
-            return usual if self.usual and any(usual in row for row in self.rows) else None
+            usual = USUAL_NAMES[setting] if self.usual else ()
+            return next((name for name in usual if any(name in row for row in self.rows)), None)
         cells_of(self.rows, given, setting)
         return given
 
