@@ -365,3 +365,22 @@ def test_the_default_comes_first(scale, default):
 )
 def test_expected_values(masses, values, expected):
     assert expected_value(masses, values) == (expected and pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "chosen", "reasons"),
+    [
+        (FIVE, (0, 4, 3), "of 3"),  # the mean 7/12 selects 0.5, which no judge did; 3 is nearest
+        (criterion_of([None] * 3, scale="nominal"), (1, 1, 0), "of 1"),
+        (WITH_NA, ("na", "na", "na"), "of None"),
+    ],
+)
+def test_reasons_are_those_of_the_option_selected_or_of_the_nearest(criterion, chosen, reasons):
+    votes = [each.model_copy(update={"assessment": f"of {each.selected_index}"}) for each in panel(*chosen)]
+    assert aggregate(votes, criterion).assessment == reasons
+
+
+def test_reasons_for_an_option_that_was_not_selected_are_not_shown_without_values():
+    *silent, reasoned = panel(0, 0, 1)
+    votes = [*silent, reasoned.model_copy(update={"assessment": "of 1"})]
+    assert aggregate(votes, criterion_of([None] * 3, scale="nominal")).assessment is None

@@ -37,7 +37,7 @@ def test_by_hand():
     ("score", "difference", "reason"),
     [
         ([1, 0, 1, 0], [30, 30, 30, 30], "cannot be distinguished from the systems"),
-        ([1, 0, 1, 0], [0, 0, 0, 0], "lengths are equal"),
+        ([1, 0, 1, 0], [0, 0, 0, 0], "both responses of every contest have the same length"),
         ([1, 0, 1, 0], [50, -50, 40, -40], "complete separation"),
         ([1, 1, 1, 1], [50, -50, 40, -40], "between systems that both win some contests"),
         ([np.nan] * 4, [50, -50, 40, -40], "no contest has a score"),
@@ -81,7 +81,7 @@ def test_the_robust_standard_error_by_hand():
 @pytest.mark.parametrize(
     ("score", "lengths", "reason"),
     [
-        ([1, 0, 1], [[5, 5]] * 3, "lengths are equal"),
+        ([1, 0, 1], [[5, 5]] * 3, "both responses of every contest have the same length"),
         ([1, 1, 0], [[5, 2], [9, 3], [1, 4]], "complete separation"),
         ([np.nan, 1], [[5, 2], [np.nan, 3]], "no contest has a score"),
         ([], np.empty((0, 2)), "no contest has a score"),

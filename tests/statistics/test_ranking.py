@@ -70,7 +70,7 @@ def test_a_system_that_won_every_contest_is_first_and_its_strength_stays_without
     ranking = rank_systems(ladder_to_the_baseline(30, 15, 5, prompts=30))
     best = ranking.systems[0]
     assert (best.system, best.rank) == ("s1", 1)
-    assert "won or lost every contest" in best.strength.reason
+    assert best.strength.reason == "won every contest: no finite strength"
     assert best.rank_high == 1  # 30 of 30 is more than luck
 
 

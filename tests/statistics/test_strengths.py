@@ -71,7 +71,7 @@ class TestByHand:
 class TestNoFiniteEstimate:
     def test_a_sweep_is_placed_nowhere_and_the_others_among_themselves(self):
         fit = fit_strengths(contests_of([(0, 1, 1, 5), (0, 2, 1, 5), (1, 2, 1, 3), (1, 2, 0, 1)], "abc"))
-        assert fit.strengths[0].reason.startswith("it won or lost every contest")
+        assert fit.strengths[0].reason == "won every contest: no finite strength"
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
     def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
@@ -79,21 +79,31 @@ class TestNoFiniteEstimate:
         rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
         fit = fit_strengths(contests_of(rows, "abcde"), ties="half")
         assert all(fit.strengths[:3])
-        assert all("the systems that can be placed" in s.reason for s in fit.strengths[3:])
+        assert all(each.reason.startswith("no chain of wins leads both from and to") for each in fit.strengths[3:])
+
+    def test_contests_of_weight_0_count_in_strengths(self):
+        contests = Contests.of("abc", first=[0, 1, 1], second=[1, 0, 2], score=[1, 1, 1], weight=[1, 0, 0])
+        fit = fit_strengths(contests)
+        assert log_strengths(fit)[:2] == pytest.approx([0, 0])
+        assert fit.strengths[2].reason == "lost every contest: no finite strength"
+
+    def test_no_system_is_placed(self):
+        fit = fit_strengths(contests_of([(0, 1, 1, 3)]), order_effect=True)
+        assert fit.position_probability.reason == "no system could be placed"
 
     def test_only_ties(self):
         davidson = fit_strengths(contests_of([(0, 1, 0.5, 3)]))
-        assert "was a tie" in davidson.strengths[0].reason
+        assert davidson.strengths[0].reason.startswith("every contest between systems that can be placed was a tie")
         assert log_strengths(fit_strengths(contests_of([(0, 1, 0.5, 3)]), ties="half")) == pytest.approx([0, 0])
 
     def test_one_order_only_cannot_show_an_order_effect(self):
         fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), order_effect=True, ties="half")
-        assert "show pairs in both orders" in fit.position_probability.reason
+        assert fit.position_probability.reason.endswith("from the systems: show pairs in both orders")
         np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
     def test_first_shown_always_wins(self):
         fit = fit_strengths(contests_of([(0, 1, 1, 5), (1, 0, 1, 5)]), order_effect=True)
-        assert "position decides" in fit.position_probability.reason
+        assert fit.position_probability.reason.startswith("position decides every contest that strength does not")
         assert log_strengths(fit) == pytest.approx([0, 0])
 
     @pytest.mark.parametrize("systems", [2, 4])

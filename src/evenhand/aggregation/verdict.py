@@ -119,6 +119,12 @@ class Levels:
         """The indices of the options that are not NA."""
         return tuple([index for index, is_na in enumerate(self.na) if not is_na])
 
+    @cached_property
+    def tolerance(self) -> float:
+        """Values closer than this are tied."""
+        low, high = self.criterion.score_range
+        return TOLERANCE * (high - low)
+
     @property
     def pairwise(self) -> bool:
         """Whether the options take sides for one of two responses."""
@@ -196,8 +202,7 @@ class Levels:
         if self.pairwise and self.side(value) == 0:
             return self.tie.option
         distances = {index: abs(self.number(index) - value) for index in self.scored}
-        low, high = self.criterion.score_range
-        nearest = min(distances.values()) + TOLERANCE * (high - low)
+        nearest = min(distances.values()) + self.tolerance
         candidates = [index for index, distance in distances.items() if distance <= nearest]
         if self.pairwise:
             return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))
@@ -597,8 +602,8 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     .. math:: P(n) = \frac{R!}{A^{(R)}} \prod_k \frac{(c_k + 1/4K)^{(n_k)}}{n_k!}, \quad A = \tfrac14 + \sum_k c_k,
 
     with rising factorials :math:`a^{(n)}`. The probabilities of all :math:`n` with which the counts :math:`c + n`
-    collapse to the same choice are summed, exactly: option by option, over the further draws so far and what is then
-    in the lead, or in the middle. Options of equal value are one.
+    collapse to the same choice are summed, exactly: for a median value by value until its place is reached, for a mode
+    by the generating function of the others' counts, cut off where they would win. Options of equal value are one.
 
     Args:
         levels: The options.
@@ -630,38 +635,71 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
         group = number if levels.by_value else levels.side(number) if levels.pairwise else option
         held[group] += counts[option]
         masses[group] += counts[option] + PRIOR_DRAWS / len(levels.scored)
-    size = held.total() + remaining
-    states: dict[tuple[int, _Front], float] = {(0, (-1, None, None)): 1.0}
-    for group in sorted(held):
-        further, reached = _further(masses[group], remaining).tolist(), defaultdict[tuple[int, _Front], float](float)
-        for (used, front), weight in states.items():
-            for draws in range(remaining - used + 1):
-                now = _advanced(front, group, held[group] + draws, levels, size)
-                reached[used + draws, now] += weight * further[draws]
-        states = reached
-    ends = {front: weight for (used, front), weight in states.items() if used == remaining}
-    stays = sum(
-        weight
-        for (_, low, high), weight in ends.items()
-        if (levels.snap((low + high) / 2) == choice.option if levels.by_value else low == levels.group(choice))
-    )
-    return stays / sum(ends.values())
-
-
-_Front = tuple[int, Any, Any]
-"""Of the groups of draws so far: the number of draws and the two values in the middle, or the most draws and whose."""
-
-
-def _advanced(front: _Front, group: float, count: int, levels: Levels, size: int) -> _Front:
-    """Return what is in the middle of all draws, or in the lead, with one more group."""
-    below, low, high = front
+    further = {group: _further(mass, remaining) for group, mass in masses.items()}
+    total = float(_further(held.total() + PRIOR_DRAWS, remaining)[-1])
     if levels.by_value:
-        below = max(below, 0) + count
-        low = group if low is None and 2 * below >= size else low
-        return front if high is not None else (below, low, group if 2 * below > size else None)
-    if count != below:
-        return (count, group, None) if count > below else front
-    return below, 0 if levels.pairwise else levels.worst((int(low), int(group))), None
+        stays = sum(
+            weight
+            for middle, weight in _middles(held, masses, further, remaining).items()
+            if levels.snap(sum(middle) / 2) == choice.option
+        )
+    elif levels.pairwise:
+        wins = {side: _leads(held, further, side, dict.fromkeys(held, 1)) for side in (1, -1) if side in held}
+        side = levels.side(levels.value_of(choice))
+        stays = wins[side] if side else total - sum(wins.values())
+    else:
+        loses_ties: dict[float, int] = {
+            option: int(levels.worst((option, choice.option)) != choice.option) for option in levels.scored
+        }
+        stays = _leads(held, further, choice.option, loses_ties)
+    return stays / total
+
+
+def _leads(
+    held: Mapping[float, int], further: Mapping[float, FloatArray], leader: float, margins: Mapping[float, int]
+) -> float:
+    """Return the sum of the products of weights over all further draws after which the leader leads.
+
+    Args:
+        held: The draws of each group so far.
+        further: Per group the weights of 0, 1, …, R further draws of it.
+        leader: The group that leads.
+        margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
+    """
+    remaining, found = len(further[leader]) - 1, 0.0
+    for own in range(remaining + 1):
+        others = np.ones(1)
+        for group in held:
+            if group != leader:
+                most = held[leader] + own - held[group] - margins[group]
+                others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
+        if len(others) > remaining - own:
+            found += float(further[leader][own] * others[remaining - own])
+    return found
+
+
+def _middles(
+    held: Mapping[float, int], masses: Mapping[float, float], further: Mapping[float, FloatArray], remaining: int
+) -> dict[tuple[float, float], float]:
+    """Return the weights of the two values in the middle of all draws; an odd number has one middle, twice."""
+    lower, upper = (sum(held.values()) + remaining - 1) // 2, (sum(held.values()) + remaining) // 2
+    found: defaultdict[tuple[float, float], float] = defaultdict(float)
+    open_states: dict[tuple[int, float | None], float] = {(0, None): 1.0}  # further draws so far, the lower middle
+    below = 0
+    for value in sorted(held):
+        below += held[value]
+        rest = _further(math.fsum(mass for other, mass in masses.items() if other > value), remaining)
+        reached: defaultdict[tuple[int, float | None], float] = defaultdict(float)
+        for (used, low), weight in open_states.items():
+            for draws in range(used, remaining + 1):
+                product = weight * float(further[value][draws - used])
+                middle = value if low is None and below + draws > lower else low
+                if middle is not None and below + draws > upper:
+                    found[middle, value] += product * float(rest[remaining - draws])
+                else:
+                    reached[draws, middle] += product
+        open_states = reached
+    return found
 
 
 @lru_cache(maxsize=2**12)
@@ -890,7 +928,7 @@ def _collapse(
         na=na,
         agreement=sum(counted_votes) / len(counted_votes) if counted_votes else None,
         unscored_reason="no_value" if number is None and not na else None,
-        assessment=_assessment(votes, agrees),
+        assessment=_assessment(votes, agrees, levels, number),
         **reliability,
     )
 
@@ -927,13 +965,20 @@ def _judge_weights(grid: _Grid, weights: Weights, rule: str) -> Mapping[str, flo
     return found
 
 
-def _assessment(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> str | None:
-    """Return the reasons of a vote for the final choice, or where none has reasons, of any vote.
+def _assessment(
+    votes: Sequence[Vote], agrees: Callable[[Vote], bool], levels: Levels, number: float | None
+) -> str | None:
+    """Return the reasons of a vote for the final choice; where none has reasons, of the vote nearest in value.
 
     Of several the first: in the given order of options before any other, in the first draw.
     """
     reasoned = [vote for vote in votes if vote.assessment is not None]
-    chosen = [vote for vote in reasoned if agrees(vote)] or reasoned
+    chosen = [vote for vote in reasoned if agrees(vote)]
+    if not chosen and number is not None:
+        indices = [(vote, vote.selected_index) for vote in reasoned if vote.selected_index is not None]
+        valued = [(abs(value - number), vote) for vote, index in indices if (value := levels.values[index]) is not None]
+        nearest = min((distance for distance, _ in valued), default=0.0) + levels.tolerance
+        chosen = [vote for distance, vote in valued if distance <= nearest]
     first = min(chosen, key=lambda vote: (vote.order, vote.judge_id, vote.sample), default=None)
     return None if first is None else first.assessment
 

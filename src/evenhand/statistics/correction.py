@@ -85,6 +85,7 @@ class Correction:
     num_unscored: int = measure("count")
     labels_saved: float | Missing = measure("count")
     informative: bool
+    method: str
     notes: tuple[str, ...] = ()
 
 
@@ -138,8 +139,8 @@ def corrected_mean(
     >>> judged = [1.0] * 70 + [0.0] * 30
     >>> human = [1.0] * 9 + [0.0] + [np.nan] * 60 + [1.0] * 2 + [0.0] * 8 + [np.nan] * 20
     >>> found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
-    >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2)
-    (0.7, 0.69)
+    >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2), found.method
+    (0.7, 0.69, 'post-stratified')
     """
     scores, human = (np.atleast_2d(np.asarray(each, dtype=float).T).T for each in (judged, human))
     values = sorted(set(support or ()))
@@ -154,6 +155,7 @@ def corrected_mean(
     (judge,) = mean_intervals(lead, level=over, bounds=(low - high, high - low) if both else bounds)
     labels, informative, saved, notes = data.labels_alone(), False, 0.0, tuple[str, ...]()
     corrected, codes = labels, np.zeros(len(rows), dtype=np.int64)
+    method = "none" if isinstance(labels, Missing) else "labels alone"
     if data.labelled.all():
         notes = ("every row is labelled: the corrected score is that of the labels",)
     elif not isinstance(labels, Missing):
@@ -161,7 +163,7 @@ def corrected_mean(
         notes = tuple(dict.fromkeys(note for _, own in merged for note in own))
         if any(each.any() for each, _ in merged):
             codes, corrected = merged[0][0], data.post_stratified([each for each, _ in merged])
-            saved = data.labels_saved(labels, corrected)
+            saved, method = data.labels_saved(labels, corrected), "post-stratified"
             informative = not both and _strata_differ(data, codes)
     chosen = weights[:, 0] > 0
     uneven = (np.ptp(weights[chosen & (codes == code), 0]) > 1e-9 for code in np.unique(codes[chosen]))
@@ -178,6 +180,7 @@ def corrected_mean(
         num_unscored=int(np.isnan(lead).sum()),
         labels_saved=labels if isinstance(labels, Missing) else saved,
         informative=informative,
+        method=method,
         notes=notes,
     )
 

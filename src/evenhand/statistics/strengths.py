@@ -19,7 +19,7 @@ Davidson and Beaver, Biometrics 33 (1977); Ford, American Mathematical Monthly 6
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
 
@@ -292,13 +292,15 @@ class StrengthModel:
 
 NO_CONTEST = "no scored contest"
 _APART = "the systems fall into groups that never met in a scored contest: no system can be ranked among all"
-_NO_CHAIN = "it won or lost every contest with the systems that can be placed, or met none of them: no finite strength"
-_ONLY_TIES = "no system could be placed, or every contest between those that could was a tie: no finite strength"
-_NO_SPREAD = "it is the same in every prompt, which leaves no spread to make an interval of"
-_NO_ORDER_EFFECT = (
-    "the orders cannot be distinguished from the systems, or position decides every contest that strength does not: "
-    "show pairs in both orders"
+_NO_CHAIN = "no chain of wins leads both from and to the systems that can be placed: no finite strength"
+_ONLY_TIES = (
+    "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite estimate"
 )
+_NO_SPREAD = "it is the same in every prompt, which leaves no spread to make an interval of"
+_NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
+    "collinear": "the orders cannot be distinguished from the systems: show pairs in both orders",
+    "separated": "position decides every contest that strength does not: no finite estimate",
+}
 
 
 def fit_strengths(
@@ -336,26 +338,27 @@ def fit_strengths(
     core = scored.only(np.isin(scored.first, placed) & np.isin(scored.second, placed))
     tied = ties == "davidson" and bool(np.any((core.score > 0) & (core.score < 1)))
     orders, pattern = np.unique(np.column_stack([core.first, core.second]), axis=0, return_inverse=True)
-    strengths: list[Interval | Missing] = [
-        Missing(reasons.get(system, _ONLY_TIES)) for system in range(len(contests.systems))
-    ]
-    position: Interval | Missing = Missing(_ONLY_TIES if order_effect else "the model has no order effect")
+    no_fit, systems = "no system could be placed", range(len(contests.systems))
+    position: Interval | Missing = Missing("the model was fitted without an order effect")
     attempts = product((False, True) if place_all else (False,), (True, False) if order_effect else (False,))
     for added, ordered in attempts if len(placed) else ():
         design = np.column_stack([strength_design(orders, placed), *[np.ones(len(orders))] * ordered])
         halves = (len(placed) - 1) * added
         fit = fit_logit(design, core.score, core.cluster, ties=tied, pattern=pattern, half_wins=halves)
         if isinstance(fit, str):
+            no_fit = f"the likelihood has no unique finite maximum ({fit})"
+            no_fit = _ONLY_TIES if np.all(core.score == 0.5) else no_fit
+            position = Missing(_NO_ORDER_EFFECT[fit]) if ordered else position
             continue
-        for system, own in zip(placed.tolist(), strength_basis(len(placed)), strict=True):
-            strengths[system] = fit.interval(own, level)
-        slope = np.eye(len(placed))[-1]
-        if ordered and np.isfinite(fit.error(slope)):
-            position = fit.interval(slope, level, transform=expit)
-        elif order_effect:
-            position = Missing(_NO_SPREAD if ordered else _NO_ORDER_EFFECT)
-        return StrengthModel(tuple(strengths), position, level, tuple(placed.tolist()), fit, ordered, tied)
-    return StrengthModel(tuple(strengths), position, level)
+        found = {each: fit.interval(own, level) for each, own in zip(placed, strength_basis(len(placed)), strict=True)}
+        strengths = tuple(found.get(system) or Missing(reasons[system]) for system in systems)
+        if ordered:
+            slope = np.eye(len(placed))[-1]
+            spread = np.isfinite(fit.error(slope))
+            position = fit.interval(slope, level, transform=expit) if spread else Missing(_NO_SPREAD)
+        return StrengthModel(strengths, position, level, tuple(placed.tolist()), fit, ordered, tied)
+    missing = tuple(Missing(reasons.get(system, no_fit)) for system in systems)
+    return StrengthModel(missing, Missing(no_fit) if order_effect else position, level)
 
 
 def expected_win_rates(
@@ -402,17 +405,21 @@ def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, d
 
     >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
     >>> placed, reasons = placeable(swept)
-    >>> placed.tolist(), list(reasons)
-    ([1, 2], [0])
+    >>> placed.tolist(), reasons
+    ([1, 2], {0: 'won every contest: no finite strength'})
     """
-    took, held = scored.meetings.totals
+    took, held = replace(scored, weight=np.ones(len(scored))).meetings.totals
     _, label = connected_components(csr_array((held if connected else took) > 0), connection="strong")
     sizes = np.bincount(label)
     rivals = (sizes > 1) if connected else (sizes == sizes.max(initial=0))
     unique = sizes.max(initial=0) > 1 and rivals.sum() == 1
     placed = np.flatnonzero(label == sizes.argmax()) if unique else np.empty(0, dtype=np.int64)
-    others, reason = sorted(set(range(len(took))) - set(placed.tolist())), _APART if connected else _NO_CHAIN
-    return placed, {each: reason if held[each].any() else NO_CONTEST for each in others}
+    reasons = {}
+    for system in sorted(set(range(len(took))) - set(placed.tolist())):
+        won, lost = took[system].any(), took[:, system].any()
+        reason = _NO_CHAIN if won and lost else f"{'won' if won else 'lost'} every contest: no finite strength"
+        reasons[system] = (_APART if connected else reason) if won or lost else NO_CONTEST
+    return placed, reasons
 
 
 def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
@@ -487,12 +494,14 @@ def _fit_lengths(
         return Missing(
             "no contest has a score, both lengths and the covariates, between systems that both win some contests"
         )
+    if not covariates[:, 0].any():
+        return Missing("both responses of every contest have the same length: there is no length effect to estimate")
     found = fit_logit(np.column_stack([strengths, covariates]), score, cluster, ties=ties)
     return found if isinstance(found, LogitFit) else Missing(_NO_LENGTH_EFFECT[found])
 
 
 _NO_LENGTH_EFFECT: Mapping[NotFinite, str] = {
-    "collinear": "lengths are equal, or cannot be distinguished from the systems, the quality or the position",
+    "collinear": "length cannot be distinguished from the systems, the quality or the position (collinear)",
     "separated": "outcomes follow from systems, lengths and covariates without an error (complete separation): no "
     "finite estimate",
 }
