@@ -27,6 +27,7 @@ from pydantic import ValidationError
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
+from evenhand.data.plain import by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, check_known
@@ -499,9 +500,7 @@ class SheetLabels(Labels, PrintedTables):
     def _agreement(self) -> Iterator[TextTable]:
         if len(self.chosen) < 2:
             return
-        alike: dict[tuple[object, ...], list[int]] = {}
-        for place, criterion in enumerate(self.draw.criteria):
-            alike.setdefault((criterion.scale, criterion.options), []).append(place)
+        alike = by_key(((each.scale, each.options), place) for place, each in enumerate(self.draw.criteria))
         for places in alike.values():
             questions = [each.id for each in self.draw.questions if each.criterion in places]
             humans = {who: list(map(own.get, questions)) for who, own in self.chosen.items()}

@@ -22,7 +22,7 @@ import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.data.plain import as_json, as_plain
+from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
@@ -165,10 +165,7 @@ class Analysis:
     @cached_property
     def by_system(self) -> Mapping[str, Sequence[Any]]:
         """System -> its entries."""
-        found: dict[str, list[Any]] = {system: [] for system in self.systems}
-        for entry in self.entries:
-            found.setdefault(entry.system, []).append(entry)
-        return found
+        return {system: [] for system in self.systems} | by_key((entry.system, entry) for entry in self.entries)
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the entries of a system, with their clusters."""
