@@ -31,7 +31,7 @@ from evenhand.data.plain import by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, check_known
-from evenhand.files import check_ending, check_layout, expanded, written_whole
+from evenhand.files import check_ending, check_layout, expanded, write_texts, written_whole
 from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
@@ -529,8 +529,7 @@ class SheetLabels(Labels, PrintedTables):
             }
             for each in self.entries
         ]
-        with written_whole(path) as temporary:
-            temporary.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_texts(path, (json.dumps(row) + "\n" for row in rows))
 
 
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:

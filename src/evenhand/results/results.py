@@ -26,7 +26,7 @@ from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
-from evenhand.files import check_ending, check_path, expanded, written_whole
+from evenhand.files import check_ending, check_path, expanded, write_texts
 from evenhand.numbers import format_count
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, Viewable, verdict_view
@@ -799,8 +799,7 @@ class Results(Viewable):
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
         if check_ending(path, SUFFIXES) == ".jsonl":
-            with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-                file.writelines(without_lone_surrogates(as_json(row)) + "\n" for row in self.records(votes=True))
+            write_texts(path, (without_lone_surrogates(as_json(row)) + "\n" for row in self.records(votes=True)))
             return
         kind, rows = self.analyse.kind, len(self.stored)
         header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
