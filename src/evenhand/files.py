@@ -167,6 +167,12 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         ) from error
 
 
+def write_texts(path: str | Path, texts: Iterable[str]) -> None:
+    """Write texts one after the other, whole or not at all: see :func:`written_whole`."""
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        file.writelines(texts)
+
+
 def check_path(path: str | Path) -> Path:
     """Return a path, after checking that it is one.
 
@@ -205,8 +211,7 @@ def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]])
         UnwritableFileError: If the file cannot be written.
     """
     text = written[check_ending(path, written)]
-    with written_whole(path) as temporary:
-        temporary.write_text(text() + "\n", encoding="utf-8")
+    write_texts(path, [text(), "\n"])
 
 
 def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:

@@ -10,7 +10,7 @@ from evenhand.by_name import FUNCTIONS, run_job
 from evenhand.data.rows import named_rows, read_log, read_rows
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending, check_out, written_whole
+from evenhand.files import check_ending, check_out, write_texts
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
@@ -46,8 +46,7 @@ def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedConditio
     summary = Summary(result, CheckReport((*unscored, *found)))
     for form, file in checks.formats:
         if file:
-            with written_whole(file) as temporary:
-                temporary.write_text(gates.WRITERS[form](summary) + "\n", encoding="utf-8")
+            write_texts(file, [gates.WRITERS[form](summary), "\n"])
     return summary
 
 

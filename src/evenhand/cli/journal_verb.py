@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from evenhand.cli.output import complain, say
 from evenhand.engines import journal as tools
 from evenhand.errors import InvalidInputError, check_known
-from evenhand.files import check_out, expanded, open_file, written_whole
+from evenhand.files import check_out, expanded, open_file, write_texts
 from evenhand.numbers import format_count
 
 EXIT_UNSOUND: Final = 1
@@ -68,8 +68,7 @@ def export_journal(*, path: Journal = None, out: Path | None = None) -> int:
         for line in tools.export_lines(place):
             sys.stdout.write(line)
         return 0
-    with written_whole(out) as temporary, temporary.open("w", encoding="utf-8") as lines:
-        lines.writelines(tools.export_lines(place))
+    write_texts(out, tools.export_lines(place))
     say(f"{place} exported to {out}")
     return 0
 

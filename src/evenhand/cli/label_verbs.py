@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
-from evenhand.cli.output import EXIT_CHECK_FAILED, complain, say
+from evenhand.cli.output import EXIT_CHECK_FAILED, complain, save, say
 from evenhand.cli.result_verbs import opened
 from evenhand.files import check_ending, check_out
 from evenhand.options import PlanOptions
@@ -47,9 +47,7 @@ def correct(
         Condition.parse(each)
     results = opened(run)
     found = corrected(results, gold, design=design, level=level, label_field=label_field)
-    if place is not None:
-        found.save(place)
-    say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
+    say(found, *save(found, place, "corrected scores"), saved=place)
     failed = check(results, require, corrected=found).failed if require else ()
     for condition in failed:
         complain(condition)
@@ -108,13 +106,9 @@ def read_labels(files: tuple[str, ...], /, *, draw: str, out: Path | None = None
     """
     from evenhand.labels.blind_sheet import read_labels as read  # noqa: PLC0415 - seconds of import
 
-    checked = check_out(out, [*files, draw])
+    place = check_out(out, [*files, draw])
     labels = read(files, draw=draw)
-    if checked is None:
-        say(labels)
-        return 0
-    labels.save(checked)
-    say(labels, f"{len(labels)} labels written to {out}")
+    say(labels, *save(labels, place, f"{len(labels)} labels"))
     return 0
 
 

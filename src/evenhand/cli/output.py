@@ -97,6 +97,14 @@ def say(*texts: str | PrintedTables, saved: Path | None = None) -> None:
         raise OutputError(error, saved) from error
 
 
+def save(result: Any, place: Path | None, what: str) -> list[str]:  # noqa: ANN401 - of any verb
+    """Save a result where a place is given, and return the sentence that says so."""
+    if place is None:
+        return []
+    result.save(place)
+    return [f"{what} written to {place}"]
+
+
 def complain(message: object) -> None:
     """Print a message on the standard error stream, with its further lines indented."""
     with suppress(OSError, ValueError):

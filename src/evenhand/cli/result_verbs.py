@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags, flag_of
-from evenhand.cli.output import end, say
+from evenhand.cli.output import end, save, say
 from evenhand.data.plain import as_json, as_plain, briefly
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_ending, check_out, expanded, written_whole
+from evenhand.files import check_ending, check_out, expanded, write_texts
 from evenhand.numbers import format_bytes, format_count
 from evenhand.options import RuleOptions, option
 from evenhand.results.render import TextTable
@@ -126,10 +126,7 @@ def rescore(
 def _keep(results: Results, file: str, out: Path | None, checks: Checks | None) -> int:
     """Print a result that was made of another, and write it if that is asked for."""
     place = check_out(out, [file])
-    if place is None:
-        return end(results, checks)
-    results.save(place)
-    return end(results, checks, f"the result was written to {place}", saved=place)
+    return end(results, checks, *save(results, place, "the result was"), saved=place)
 
 
 def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
@@ -177,8 +174,7 @@ def export(
     if place is None:
         say(text.rstrip("\n"))
         return 0
-    with written_whole(place) as temporary:
-        temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    write_texts(place, [text.rstrip("\n"), "\n"])
     say(f"the result was written to {place}")
     return 0
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import count
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from ruamel.yaml import YAML
@@ -28,6 +28,9 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.files import MOST_BYTES, read_bytes
 from evenhand.numbers import Missing
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
 """The fields whose plain YAML scalars are never read as a number or a truth value."""
@@ -316,3 +319,15 @@ def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - 
     '{"low": null, "name": "é"}'
     """
     return json.dumps(as_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return key -> its values, keys and values in the order in which they occur.
+
+    >>> by_key([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

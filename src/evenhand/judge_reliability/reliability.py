@@ -22,7 +22,7 @@ from evenhand.aggregation.verdict import Levels, VoteRules, aggregate
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.fields import NO_VERDICT, is_abstention
-from evenhand.data.plain import number_of
+from evenhand.data.plain import by_key, number_of
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.numbers import (
     MISSING,
@@ -587,10 +587,7 @@ class Asked:
         return self._by("order")
 
     def _by(self, name: str) -> dict[Any, list[Vote]]:
-        found: dict[Any, list[Vote]] = {}
-        for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
-            found.setdefault(getattr(vote, name), []).append(vote)
-        return found
+        return by_key((getattr(vote, name), vote) for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

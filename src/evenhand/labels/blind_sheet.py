@@ -27,10 +27,11 @@ from pydantic import ValidationError
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
+from evenhand.data.plain import by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError, check_known
-from evenhand.files import check_ending, check_layout, expanded, written_whole
+from evenhand.files import check_ending, check_layout, expanded, write_texts, written_whole
 from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
@@ -499,9 +500,7 @@ class SheetLabels(Labels, PrintedTables):
     def _agreement(self) -> Iterator[TextTable]:
         if len(self.chosen) < 2:
             return
-        alike: dict[tuple[object, ...], list[int]] = {}
-        for place, criterion in enumerate(self.draw.criteria):
-            alike.setdefault((criterion.scale, criterion.options), []).append(place)
+        alike = by_key(((each.scale, each.options), place) for place, each in enumerate(self.draw.criteria))
         for places in alike.values():
             questions = [each.id for each in self.draw.questions if each.criterion in places]
             humans = {who: list(map(own.get, questions)) for who, own in self.chosen.items()}
@@ -530,8 +529,7 @@ class SheetLabels(Labels, PrintedTables):
             }
             for each in self.entries
         ]
-        with written_whole(path) as temporary:
-            temporary.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_texts(path, (json.dumps(row) + "\n" for row in rows))
 
 
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:

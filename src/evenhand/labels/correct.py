@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from evenhand.data.plain import as_json, as_plain
+from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.errors import InvalidInputError
 from evenhand.files import write_as_it_ends
 from evenhand.labels.people import Labels, Paired, paired, read_gold
@@ -220,10 +221,7 @@ class CorrectedScores(PrintedTables):
 
 def notes_on(scores: Sequence[Corrected]) -> list[str]:
     """Say how many labels the judge is worth, where its own mean misleads, and what else is known of each score."""
-    about: dict[str, list[str]] = {}
-    for each in scores:
-        for note in (*_worth_of(each), *each.notes):
-            about.setdefault(note, []).append(each.name)
+    about = by_key((note, each.name) for each in scores for note in (*_worth_of(each), *each.notes))
     return [
         f"{'all scores' if 1 < len(names) == len(scores) else '; '.join(names)}: {note}."
         for note, names in about.items()
@@ -524,8 +522,10 @@ def by_group(
     chosen = checked_design(design, labels) if asked else None
     samples = [each for pair in paired(results, labels if asked else Labels(())) for each in pair.by_option()]
     group_of = [f"(no {by})" if name is None else name for name in names]
+    rows = dict.fromkeys(row for sample in samples for row in sample.instances.tolist())
+    groups = Counter(group_of[row] for row in rows)
     parts: dict[str, list[Paired]] = {ALL: samples}
-    for group in dict.fromkeys(group_of[row] for sample in samples for row in sample.instances):
+    for group in groups:
         within = [
             each.only(np.array([group_of[row] == group for row in each.instances], dtype=bool)) for each in samples
         ]
@@ -533,11 +533,7 @@ def by_group(
     differences = {} if results.kind == "winrates" else _differences_in_groups(parts, over)
     return GroupedScores(
         by=by,
-        groups={
-            group: len({row for sample in own for row in sample.instances.tolist()})
-            for group, own in parts.items()
-            if group != ALL
-        },
+        groups=groups,
         scores={
             (group, each.judge.system, _criterion(each)): correction(each, chosen or "random", over)
             for group, own in parts.items()

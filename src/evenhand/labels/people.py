@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import LabelReader, is_abstention, name_of
-from evenhand.data.plain import number_of
+from evenhand.data.plain import by_key, number_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, check_known, did_you_mean
 from evenhand.numbers import format_count
@@ -77,12 +77,9 @@ class Labels:
         return tuple(dict.fromkeys(each.annotator for each in self.entries))
 
     @cached_property
-    def by_question(self) -> Mapping[QuestionName, tuple[Label, ...]]:
+    def by_question(self) -> Mapping[QuestionName, Sequence[Label]]:
         """Question -> people's labels."""
-        found: dict[QuestionName, list[Label]] = {}
-        for each in self.entries:
-            found.setdefault(each.name, []).append(each)
-        return {name: tuple(given) for name, given in found.items()}
+        return by_key((each.name, each) for each in self.entries)
 
 
 @dataclass(frozen=True)
@@ -236,9 +233,7 @@ class _GoldReader:
     def __init__(self, results: Results, label_field: str) -> None:
         self.label_field = label_field
         self.names, self.subjects = results.labelled_by, _subjects(results)
-        self.by_row: dict[int, list[QuestionName]] = {}
-        for name in self.subjects:
-            self.by_row.setdefault(name[0], []).append(name)
+        self.by_row = by_key((name[0], name) for name in self.subjects)
         numbers = {str(row): row for row in self.by_row}
         self.rows = {"id": {name: row for row, name in enumerate(results.ids)} or numbers, "instance": numbers}
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 from xml.etree import ElementTree as Xml
 
-from evenhand.data.plain import as_json, as_plain
+from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
 from evenhand.labels.correct import CorrectedScores, correct
 from evenhand.numbers import (
@@ -301,11 +301,7 @@ def score_ranges(results: Results | RunComparison) -> Ranges:
         of_all = "winrate" if results.kind == "winrates" else ""
         named = [(of_all or each.criterion, each.bounds) for each in outcomes_of(results)]
         ranges = [*results.further_ranges.items(), *named]
-    found: dict[str, tuple[float, float]] = {}
-    for name, (low, high) in ranges:
-        least, most = found.get(name, (low, high))
-        found[name] = min(low, least), max(high, most)
-    return found
+    return {name: (min(low for low, _ in own), max(high for _, high in own)) for name, own in by_key(ranges).items()}
 
 
 def _corrected_findings(results: Results, scores: CorrectedScores) -> Iterator[Measure]:

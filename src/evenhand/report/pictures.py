@@ -9,6 +9,7 @@ the same.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rich.cells import cell_len
 
+from evenhand.data.plain import by_key
 from evenhand.errors import check_known
 from evenhand.files import check_ending, written_whole
 from evenhand.numbers import Missing, format_count, format_level, format_percent
@@ -323,10 +325,7 @@ def leading_scores(results: Results) -> dict[str, list[Measure]]:
         found = [each for each in known if each.kind == "score"]
         if first is not None:
             found = [each for each in numbers if each.name == first.name and len(each.of) == len(first.of)]
-    scores: dict[str, list[Measure]] = {}
-    for each in found:
-        scores.setdefault(each.name, []).append(each)
-    return scores
+    return by_key((each.name, each) for each in found)
 
 
 def _mark_rows(scores: Mapping[str, Sequence[Measure]]) -> list[tuple[str, Measure | None]]:
@@ -374,12 +373,13 @@ def _matrix(results: Results, findings: Findings) -> Drawn | None:
     return "Who beats whom", [panel], notes
 
 
+_ITEM: Final = re.compile(r"item\.(.*)\.pass_rate", re.DOTALL)
+
+
 def _items(_: Results, findings: Findings) -> Drawn | None:
     """Return the pass rate of each item of a checklist."""
-    rates: dict[str, list[Measure]] = {}
-    for each in findings.values():
-        if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
-            rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
+    named = ((_ITEM.fullmatch(each.name), each) for each in findings.values())
+    rates = by_key((name[1], each) for name, each in named if name is not None)
     return ("Pass rate of each item", [Marks("pass rate", _mark_rows(rates))], []) if rates else None
 
 

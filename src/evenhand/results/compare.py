@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from evenhand.data.plain import by_key
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.numbers import Missing, UnscoredBounds, format_count, format_level, format_number, measure, or_missing
 from evenhand.results.looking import QuestionAsked
@@ -208,16 +209,14 @@ def compare_rows(
             f"the two results have no row in common by {list(by)!r}: the first is named as {next(iter(first))!r}, the "
             f"second as {next(iter(second))!r}"
         )
-    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-    for key in dict.fromkeys([*first, *second]):
-        named = tuple(str(value) for name, value in zip(by, key, strict=True) if name != "instance")
-        groups.setdefault(named, []).append(key)
+    naming = [place for place, name in enumerate(by) if name != "instance"]
+    groups = by_key((tuple(str(key[place]) for place in naming), key) for key in dict.fromkeys([*first, *second]))
     parts, pairs = [], []
     for named, own in groups.items():
         both = [(second[key], first[key]) for key in own if key in first and key in second]
         level = level_over([row["instance"] for _, row in both])
         values = np.array([[row[score] for row in pair] for pair in both], dtype=float).reshape(len(both), 2)
-        low, high = range_of(dict(zip((name for name in by if name != "instance"), named, strict=True)))
+        low, high = range_of(dict(zip((by[place] for place in naming), named, strict=True)))
         bounds = float(np.nanmin([low, *values.ravel()])), float(np.nanmax([high, *values.ravel()]))
         one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # two missing scores are not a change
         least, most = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)

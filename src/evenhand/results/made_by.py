@@ -26,7 +26,7 @@ from ruamel.yaml import YAML
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import Engine
 from evenhand.engines.replies import redact
-from evenhand.files import check_path, expanded, is_opened, written_whole
+from evenhand.files import check_path, expanded, is_opened, write_texts
 from evenhand.options import IntervalOptions, Seeded, VoteFields
 from evenhand.version import __version__
 
@@ -261,5 +261,4 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
     Raises:
         UnwritableFileError: If it cannot be written.
     """
-    with written_whole(path) as temporary:
-        temporary.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
+    write_texts(path, [run_yaml(run, check_path(path).parent)])

@@ -22,11 +22,11 @@ import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.data.plain import as_json, as_plain
+from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
-from evenhand.files import check_ending, check_path, expanded, written_whole
+from evenhand.files import check_ending, check_path, expanded, write_texts
 from evenhand.numbers import format_count
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, Viewable, verdict_view
@@ -165,10 +165,7 @@ class Analysis:
     @cached_property
     def by_system(self) -> Mapping[str, Sequence[Any]]:
         """System -> its entries."""
-        found: dict[str, list[Any]] = {system: [] for system in self.systems}
-        for entry in self.entries:
-            found.setdefault(entry.system, []).append(entry)
-        return found
+        return {system: [] for system in self.systems} | by_key((entry.system, entry) for entry in self.entries)
 
     def level_of(self, system: str) -> IntervalLevel:
         """Return the level of intervals over the entries of a system, with their clusters."""
@@ -802,8 +799,7 @@ class Results(Viewable):
             UnwritableFileError: If the file cannot be written; an existing file stays as it was.
         """
         if check_ending(path, SUFFIXES) == ".jsonl":
-            with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-                file.writelines(without_lone_surrogates(as_json(row)) + "\n" for row in self.records(votes=True))
+            write_texts(path, (without_lone_surrogates(as_json(row)) + "\n" for row in self.records(votes=True)))
             return
         kind, rows = self.analyse.kind, len(self.stored)
         header: dict[str, Any] = {"evenhand": kind, "rows": rows, "parameters": self.parameters, **self.header}
