@@ -8,7 +8,6 @@ from evenhand import winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
-from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge
 
@@ -57,9 +56,9 @@ def test_by_hand():
 def test_numbers_give_correlations_in_any_unit():
     table = of_votes()
     found = table.against_gold(gold=[10, 20, 30, 40, 50.0, "60", None])
-    assert isinstance(found.accuracy, Missing)
-    assert isinstance(found.cohen_kappa, Missing)
-    assert found.options == ()
+    of_labels = found.accuracy, found.accuracy_if_unscored_0, found.cohen_kappa, found.balanced_accuracy
+    assert {each.reason for each in of_labels} == {"the gold is numbers and not labels"}
+    assert found.options == found.confusion_matrix == ()
     assert found.num_compared == 6
     assert found.overall.kendall.estimate == pytest.approx(12 / (15 * 12) ** 0.5)
     assert found.errors.reason == "gold scores lie outside the range of the judge's, 0.00 to 1.00"

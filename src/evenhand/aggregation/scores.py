@@ -78,7 +78,7 @@ def rubric_score(
     A criterion that does not apply is left out (``skip``), contributes nothing and stays in the divisor (``zero``),
     contributes ``na_partial`` of a positive weight and nothing of a negative one (``partial``), or counts as its worst
     option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
-    always left out, and named; so is a section in which nothing is counted.
+    always left out; so is a section in which nothing is counted.
 
     Degenerate cases: nothing counted, or a divisor of 0 (every weight is 0, or every positive criterion left out),
     gives no score. In a nested rubric that has a weight somewhere, parts that all weigh 0 score 0 together, as in

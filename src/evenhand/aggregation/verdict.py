@@ -119,12 +119,6 @@ class Levels:
         """The indices of the options that are not NA."""
         return tuple([index for index, is_na in enumerate(self.na) if not is_na])
 
-    @cached_property
-    def tolerance(self) -> float:
-        """Values closer than this are tied."""
-        low, high = self.criterion.score_range
-        return TOLERANCE * (high - low)
-
     @property
     def pairwise(self) -> bool:
         """Whether the options take sides for one of two responses."""
@@ -202,7 +196,8 @@ class Levels:
         if self.pairwise and self.side(value) == 0:
             return self.tie.option
         distances = {index: abs(self.number(index) - value) for index in self.scored}
-        nearest = min(distances.values()) + self.tolerance
+        low, high = self.criterion.score_range
+        nearest = min(distances.values()) + TOLERANCE * (high - low)
         candidates = [index for index, distance in distances.items() if distance <= nearest]
         if self.pairwise:
             return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))
@@ -638,20 +633,14 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     further = {group: _further(mass, remaining) for group, mass in masses.items()}
     total = float(_further(held.total() + PRIOR_DRAWS, remaining)[-1])
     if levels.by_value:
-        stays = sum(
-            weight
-            for middle, weight in _middles(held, masses, further, remaining).items()
-            if levels.snap(sum(middle) / 2) == choice.option
-        )
+        stays = _keeps_median(held, further, levels, choice.option)
     elif levels.pairwise:
-        wins = {side: _leads(held, further, side, dict.fromkeys(held, 1)) for side in (1, -1) if side in held}
-        side = levels.side(levels.value_of(choice))
+        wins = {side: _leads(held, further, side, dict.fromkeys(held, 1)) for side in {1, -1} & held.keys()}
+        side = levels.group(choice)
         stays = wins[side] if side else total - sum(wins.values())
     else:
-        loses_ties: dict[float, int] = {
-            option: int(levels.worst((option, choice.option)) != choice.option) for option in levels.scored
-        }
-        stays = _leads(held, further, choice.option, loses_ties)
+        margins = {each: int(levels.worst((int(each), choice.option)) != choice.option) for each in held}
+        stays = _leads(held, further, choice.option, margins)
     return stays / total
 
 
@@ -666,40 +655,36 @@ def _leads(
         leader: The group that leads.
         margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
     """
-    remaining, found = len(further[leader]) - 1, 0.0
-    for own in range(remaining + 1):
+    found = 0.0
+    for own, weight in enumerate(further[leader].tolist()):
         others = np.ones(1)
-        for group in held:
-            if group != leader:
-                most = held[leader] + own - held[group] - margins[group]
-                others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
-        if len(others) > remaining - own:
-            found += float(further[leader][own] * others[remaining - own])
+        for group in held.keys() - {leader}:
+            most = held[leader] + own - held[group] - margins[group]
+            others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
+        found += weight * float(others[len(further[leader]) - 1 - own :][:1].sum())
     return found
 
 
-def _middles(
-    held: Mapping[float, int], masses: Mapping[float, float], further: Mapping[float, FloatArray], remaining: int
-) -> dict[tuple[float, float], float]:
-    """Return the weights of the two values in the middle of all draws; an odd number has one middle, twice."""
-    lower, upper = (sum(held.values()) + remaining - 1) // 2, (sum(held.values()) + remaining) // 2
-    found: defaultdict[tuple[float, float], float] = defaultdict(float)
-    open_states: dict[tuple[int, float | None], float] = {(0, None): 1.0}  # further draws so far, the lower middle
-    below = 0
+def _keeps_median(held: Mapping[float, int], further: Mapping[float, FloatArray], levels: Levels, option: int) -> float:
+    """Return the same sum over all further draws after which the median of all draws is snapped to the option.
+
+    Arrays hold weights by the number of further draws so far, of the values so far in ascending order.
+    """
+    draws = np.arange(len(further[min(held)]))
+    size, below, stays = sum(held.values()) + int(draws[-1]), 0, np.zeros(len(draws))
+    undecided: dict[float | None, FloatArray] = {None: np.eye(1, len(draws))[0]}  # by the lower value in the middle
     for value in sorted(held):
         below += held[value]
-        rest = _further(math.fsum(mass for other, mass in masses.items() if other > value), remaining)
-        reached: defaultdict[tuple[int, float | None], float] = defaultdict(float)
-        for (used, low), weight in open_states.items():
-            for draws in range(used, remaining + 1):
-                product = weight * float(further[value][draws - used])
-                middle = value if low is None and below + draws > lower else low
-                if middle is not None and below + draws > upper:
-                    found[middle, value] += product * float(rest[remaining - draws])
-                else:
-                    reached[draws, middle] += product
-        open_states = reached
-    return found
+        ahead = 2 * (below + draws) - size  # above 0 both values in the middle are known, at 0 the lower one
+        stays, reached = np.convolve(stays, further[value])[: len(draws)], dict[float | None, FloatArray]()
+        for lower, before in undecided.items():
+            known, weights = value if lower is None else lower, np.convolve(before, further[value])[: len(draws)]
+            if levels.snap((known + value) / 2) == option:
+                stays += weights * (ahead > 0)
+            for middle, kept in ((known, ahead == 0), (lower, ahead < 0)):
+                reached[middle] = reached.get(middle, 0.0) + weights * kept
+        undecided = reached
+    return float(stays[-1])
 
 
 @lru_cache(maxsize=2**12)
@@ -975,10 +960,10 @@ def _assessment(
     reasoned = [vote for vote in votes if vote.assessment is not None]
     chosen = [vote for vote in reasoned if agrees(vote)]
     if not chosen and number is not None:
-        indices = [(vote, vote.selected_index) for vote in reasoned if vote.selected_index is not None]
-        valued = [(abs(value - number), vote) for vote, index in indices if (value := levels.values[index]) is not None]
-        nearest = min((distance for distance, _ in valued), default=0.0) + levels.tolerance
-        chosen = [vote for distance, vote in valued if distance <= nearest]
+        valued = [(vote, levels.values[vote.selected_index]) for vote in reasoned if vote.selected_index is not None]
+        apart = [(abs(value - number), vote) for vote, value in valued if value is not None]
+        nearest = min((distance for distance, _ in apart), default=0.0) + TOLERANCE
+        chosen = [vote for distance, vote in apart if distance <= nearest]
     first = min(chosen, key=lambda vote: (vote.order, vote.judge_id, vote.sample), default=None)
     return None if first is None else first.assessment
 

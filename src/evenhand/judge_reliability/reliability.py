@@ -688,10 +688,16 @@ def against_gold(
         grouped = instances
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
+    of_labels = {
+        **compare_labels(*labels, scale, level=over),
+        "balanced_accuracy": defined(lambda: balanced_accuracy(*labels, level=over)),
+        "options": defined(lambda: option_rates(*labels, scale.labels, level=over)) or (),
+    }
+    if gold is not None:
+        of_labels = dict.fromkeys(of_labels, Missing("the gold is numbers and not labels"))
+        of_labels |= dict.fromkeys(("labels", "confusion_matrix", "options"), ())
     return GoldComparison(
-        **{**compare_labels(*labels, scale, level=over), "num_compared": len(compared), "num_references": len(rows)},
-        balanced_accuracy=defined(lambda: balanced_accuracy(*labels, level=over)),
-        options=defined(lambda: option_rates(*labels, scale.labels, level=over)) or (),
+        **{**of_labels, "num_compared": len(compared), "num_references": len(rows)},
         title=f"{title} against gold",
         num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
