@@ -3,9 +3,11 @@
 import pytest
 
 import evenhand
-from evenhand.criteria import yes_no_criterion
+from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.engines.free_engines import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.judge_metrics import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.question import comparison_criterion
 from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -50,6 +52,24 @@ def test_the_main_score_is_corrected_as_by_the_function():
     assert (scores["good_by_labels"], scores["good_num_labelled"]) == (pytest.approx(6 / 20), 20)
     assert scores["good_labels_saved"] == found.labels_saved
     assert any("the judge is worth" in note for note in scores["good_corrected_notes"])
+
+
+WHOLE = Rubric(name="whole", criteria=(GOOD, yes_no_criterion("short", "Is it short?")))
+
+
+@pytest.mark.parametrize(
+    ("metric", "judged_by", "prediction", "labels", "corrected"),
+    [
+        (PairwiseJudge, {"criteria": comparison_criterion("better", "?")}, {"a": "x", "b": "y"}, "aab", "a_winrate"),
+        (RubricJudge, {"rubric": WHOLE}, "x", (1.0, 1.0, 0.0), "whole"),
+    ],
+)
+def test_labels_of_pairs_and_of_whole_responses_correct_scores(metric, judged_by, prediction, labels, corrected):
+    engine = SimulatedEngine(quality={"x": 1.0, "y": -30.0})
+    rows = [{"gold": label} for label in [*labels] * 10]
+    judge = metric(**judged_by, **{**HOW, "inference_engine": engine, "flow": "one_step"})
+    scores = evaluated(judge, rows, [prediction] * len(rows))[0]["score"]["global"]
+    assert (scores[corrected], scores[f"{corrected}_corrected"]) == (1.0, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize(

@@ -59,3 +59,8 @@ def test_every_rate_is_of_the_battles():
         assert found.head_to_head[pair.second, pair.first].estimate == pytest.approx(1 - head)
         assert named["winrate", (pair.first, pair.second)].estimate == pytest.approx(head)
         assert pair.difference.estimate == pytest.approx(rates[pair.first] - rates[pair.second])
+
+
+def test_the_title_says_which_winrates_pairs_show_where_not_all_meet():
+    (pairs,) = table(design="sample:1", reduction="weighted_win_rate").tables("pairs")
+    assert pairs.title.startswith("Head to head by weighted winrate, and the difference of strengths")

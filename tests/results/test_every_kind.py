@@ -79,6 +79,13 @@ def test_every_form_shows_every_table(kind):
     assert repr(whole) == str(whole)
 
 
+def test_many_measures_of_a_mode_are_rows():
+    (table,) = whole_of("mode").tables()
+    assert len(table.headers) == 2
+    assert table.headers[0] == "measure [95%]"
+    assert "response selection rate" in {name for name, _ in table.rows}
+
+
 def test_some_rows_are_a_result_with_the_records_of_these_rows(kind):
     whole = whole_of(kind)
     some = whole.filter(instance=[1, 2, 5, 7])

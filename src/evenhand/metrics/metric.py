@@ -734,7 +734,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         for each in planned:
             asked = each.mode.questions(each.about)
             votes = [[LabelReader(question.criterion).vote("abstaining judge", None)] for question in asked]
-            abstaining.append(replace(each, result=each.mode.result(each.about, votes)))
+            abstaining.append(replace(each, votes=votes))
         self._correct(abstaining)
 
     def _correct(self, judged: Sequence[JudgedInstance]) -> tuple[Results, CorrectedScores]:

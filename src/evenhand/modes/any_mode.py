@@ -41,6 +41,9 @@ from evenhand.votes import Verdict
 
 T = TypeVar("T")
 
+_MOST_COLUMNS = 10
+"""The most columns of a table that can be read on a page."""
+
 MODES: Final[Mapping[str, type[Mode[Any]]]] = {
     mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, WinratesMode, RubricMode)
 }
@@ -215,16 +218,21 @@ class ModeAnalysis(Analysis):
         return {(each.system, each.instance): each.about for each in self.entries}
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return the measures, one row per system."""
+        """Return the measures, one row per system; if they are too many for a page's width, one row per measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
             return (replace(own, notes=(*own.notes, *self.run_notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
-        score = f"score [{format_level(self.parameters['level'])}]"
-        columns = [Column(name.replace("_", " ") or score, _measure_cell(name), optional=True) for name in names]
-        return (measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores"),)
+        level = format_level(self.parameters["level"])
+        columns = [Column(name.replace("_", " ") or f"score [{level}]", _cell(name), optional=True) for name in names]
+        table = measures_table(title, ("system",), reported, columns, self.run_notes, kind="scores")
+        if len(table.headers) <= _MOST_COLUMNS:
+            return (table,)
+        headers = (f"measure [{level}]", *(row[0] for row in table.rows))
+        turned = zip(table.headers[1:], *(row[1:] for row in table.rows), strict=True)
+        return (replace(table, headers=headers, rows=tuple(turned)),)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Return a row for each subject."""
@@ -238,7 +246,7 @@ class ModeAnalysis(Analysis):
             yield with_votes(record, chain.from_iterable(each.votes), votes=votes)
 
 
-def _measure_cell(name: str) -> Callable[[Mapping[str, Measure]], str]:
+def _cell(name: str) -> Callable[[Mapping[str, Measure]], str]:
     return lambda measures: measures[name].written if name in measures else ""
 
 

@@ -665,8 +665,7 @@ class SystemSummary(SystemRanking):
 
     Attributes:
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
-            one that is scored on some of its votes takes its worst case
-            (:func:`~evenhand.modes.winrates.unscored_limits`).
+            one that is scored on some of its votes takes its worst case (:attr:`ContestColumns.ends`).
         winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
@@ -1035,10 +1034,11 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
         columns.append(Column("decided", decision))
     else:
         header = "difference" if ranking.balanced else "difference of strengths"
-        title += f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
-        if not ranking.balanced:
-            corrected = "p corrected by Holm, and by Scheffé where results paired"
-            title = f"Head to head, and the difference of strengths ({corrected})"
+        title += (
+            f", and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
+            if ranking.balanced
+            else ", and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
+        )
         columns += [
             Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)),
             Column("p", lambda pair: format_p_value(getattr(pair.difference_test, "adjusted_p_value", None))),
