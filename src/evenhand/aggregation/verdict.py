@@ -137,7 +137,7 @@ class Levels:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The options of a binary criterion that mean not met and met: the lower value; without values the second."""
+        """The options for not met and met of a binary criterion: by value; without values the second and the first."""
         ends = sorted(self.scored, key=self.number) if self.criterion.has_values else self.scored[::-1]
         return ends[0], ends[-1]
 
@@ -666,9 +666,9 @@ def _leads(
 
 
 def _keeps_median(held: Mapping[float, int], further: Mapping[float, FloatArray], levels: Levels, option: int) -> float:
-    """Return the same sum over all further draws after which the median of all draws is snapped to the option.
+    """Return the sum of the products of weights over all further draws after which the median snaps to the option.
 
-    Arrays hold weights by the number of further draws so far, of the values so far in ascending order.
+    The values are added in ascending order. An array holds weights by the number of further draws added so far.
     """
     draws = np.arange(len(further[min(held)]))
     size, below, stays = sum(held.values()) + int(draws[-1]), 0, np.zeros(len(draws))

@@ -372,7 +372,7 @@ def _complete(
 
 
 def _mean(values: FloatArray, level: Level, bounds: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """Return the mean of one column with a value."""
+    """Compute the mean of one column, with its interval."""
     (found,) = mean_intervals(values, level=level, bounds=bounds)
     if found is None:
         raise EstimationError("the mean of no units is undefined")
@@ -622,7 +622,7 @@ def _pair_sums(truth: FloatArray, judged: FloatArray) -> FloatArray:
 
 
 def _rank_products(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return what each row adds to the products of mid-ranks, as places in (0, 1]: as one of three rows."""
+    """Return each row's contribution to the sum of products of mid-ranks / n, which is a sum over triples of rows."""
     n = len(first)
     u, v = (stats.rankdata(values) / n - (n + 1) / (2 * n) for values in (first, second))
     return np.asarray(u * v + (_above(first, v) + _above(second, u)) / n)
@@ -637,9 +637,9 @@ def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _fisher_interval(level: IntervalLevel, degree: int, numerator: FloatArray, *denominators: FloatArray) -> Interval:
-    """Return a sum over the geometric mean of others, with Student's interval on Fisher's scale.
+    """Divide a sum by the geometric mean of other sums, with Student's interval on Fisher's scale.
 
-    All are sums of what the rows contribute; a row takes part in single rows, pairs or triples, which is the degree.
+    An array holds what each row contributes to a sum over single rows (degree 1), pairs (2) or triples (3) of rows.
     What a perfect order of k clusters leaves open: an unseen one would turn two in its share of the pairs.
     """
     power, totals = 1 / len(denominators), [float(each.sum()) for each in denominators]

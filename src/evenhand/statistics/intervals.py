@@ -140,7 +140,7 @@ class ConfidenceSequence:
         return float(logsumexp(total + LOG_PRIOR))
 
     def log_e_value(self, mean: float = 0.5, below: Self | None = None) -> float:
-        """Return log K(mean): the evidence against this mean, at any time; bets on less may be on other scores."""
+        """Return log K(mean): the evidence against this mean, at any time; ``below``: other scores for bets on less."""
         other = (self if below is None else below).log_capital(mean, above=False)
         return float(np.logaddexp(self.log_capital(mean, above=True), other) - np.log(2))
 

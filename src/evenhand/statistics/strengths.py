@@ -132,19 +132,10 @@ def fit_logit(
     between a tie and a win is shared between these two: 0.75 is half a tie and half a win; else a score is that share
     of a win.
 
-    With ``half_wins`` a part of a contest is added for every two that met, which both won half of, shown in no order.
-    The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
+    With ``half_wins`` a fraction of a contest, half won by each side and without an order, is added for every two that
+    met. The fractions are proportional to the contests held, and their sum is one contest per strength. With them the
     strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
     wins of n become n + ½ of n + 1. They are not data, and have no variance between clusters.
-
-    Args:
-        design: Shape (u, q): ``x``.
-        score: Shape (m,).
-        cluster: Shape (m,), any labels.
-        ties: Whether the tie is an outcome with a parameter of its own, the last one.
-        pattern: Shape (m,): the row of ``design`` that a contest has; by default each has its own.
-        half_wins: The number of parameters that are strengths, the first ones, to add half wins; order effects are 0 in
-            what is added.
 
     The log-likelihood is concave. A direction of the parameters in which it has no curvature at the start is not
     identified (``"collinear"``); one that loses its curvature while the likelihood still grows leaves every observed
@@ -152,6 +143,15 @@ def fit_logit(
 
     The covariance is ``H⁻¹ (G/(G-1) Σ_g s_g s_gᵀ + A) H⁻¹`` with H the negative Hessian, s_g the score of cluster g and
     A the information of what was added.
+
+    Args:
+        design: Shape (u, q): ``x``.
+        score: Shape (m,).
+        cluster: Shape (m,), any labels.
+        ties: Whether the tie is an outcome with a parameter of its own, the last one.
+        pattern: Shape (m,): the row of ``design`` that a contest has; by default each has its own.
+        half_wins: The number of strengths, which are the first parameters, if half wins are to be added; order effects
+            are 0 in what is added.
 
     Raises:
         EstimationError: No convergence.
@@ -267,7 +267,7 @@ class StrengthModel:
             adaptive: Whether results decided who met.
 
         Returns:
-            None twice if one of them is not placed.
+            ``(None, None)`` if one of them is not placed.
         """
         if self.fit is None or not {first, second} <= set(self.placed):
             return None, None
