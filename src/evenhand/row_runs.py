@@ -28,7 +28,7 @@ from evenhand.data.fields import (
 from evenhand.data.responses import Layout, Prompt, read_responses, responses_in
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.engines.names import as_list, judges_of, one_step_in_batches
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool, example_pool
@@ -540,6 +540,8 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     if options.flow != "one_step" or options.prompt is not None:
         raise InvalidInputError("flow and prompt are those of prompts=…: leave them out")
     names = CHOICE_PROMPTS if options.prompts == "all" else check_names(options.prompts, "prompts")
+    for name in names:
+        check_known(name, (*CHOICE_PROMPTS, "all"), f"prompts names {name!r}")
     modes = [GradeMode(options.model_copy(update={"prompt": name})) for name in names]
     criterion = load_comparison(_only_criterion(options.criteria, "grade_scores"))
     named = options.response_fields

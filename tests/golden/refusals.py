@@ -120,6 +120,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "checklist: an unknown score": lambda: checklist(["Is it short?"], primary_metric="passrate"),
     "checklist: a criterion": lambda: checklist(RELEVANCE),
     "grade_scores: an unknown prompt": lambda: grade_scores(prompts=["rank"]),
+    "grade_scores: a prompt of its own": lambda: grade_scores(prompts=["Which of {{ responses }} is best?"]),
     "grade_scores: an unknown policy": lambda: grade_scores(missing_policy="skip"),
     "run_mode: a mode with a function of its own": lambda: best_of("winrates"),
     "run_mode: one candidate": lambda: best_of(response_fields="alder"),
