@@ -378,8 +378,8 @@ class ContestColumns:
         turned = ends[second, ::-1]  # the first system's wins are the second one's losses
         turned[..., 0] = turned[..., 1] - turned[..., 0]
         ends[second] = turned
-        met = np.where(second, contests.first, contests.second) * apart
-        columns = met[:, None, None] == np.unique(met)  # (n, 1, opponents)
+        opponent = np.where(second, contests.first, contests.second) if apart else np.zeros(len(ends))
+        columns = opponent[:, None, None] == np.unique(opponent)  # (n, 1, opponents), or (n, 1, 1) of all together
         won, fought = (ends[..., place, None] * columns for place in (0, 1))
         aside, taken, battles = columns[~kept].sum(axis=(0, 1)), won[kept].sum(axis=0), fought[kept].sum(axis=0)
         unscored = (ends[kept, 0] != ends[kept, 1]).any(axis=1)
