@@ -220,7 +220,7 @@ def written_as_parquet(path, given):
 
 
 @with_ray
-@pytest.mark.parametrize("way", ["parquet", "hugging face stream", "a data set of Ray", "one row per response"])
+@pytest.mark.parametrize("way", ["parquet", "hugging face stream", "a data set of Ray", "two systems"])
 def test_rows_are_those_of_one_process(server, tmp_path, way):
     given = rows(20)
     data = {
@@ -234,11 +234,11 @@ def test_rows_are_those_of_one_process(server, tmp_path, way):
         how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
         assert verdicts(table) == verdicts(evenhand.judge(given, HOW["criteria"], simulated, journal=None, **how))
         return
-    long = [{**row, "model": name, "output": f"{name} {row['id']}"} for row in given for name in "ab"]
-    how = {"systems": ["a", "b"], "systems_field": "model", "response_fields": "output", "id_field": "id"}
-    how |= {"criteria": "Which is better?", "engine": simulated, "progress": False}
-    on_ray = ray_data.winrates(long, stream_to=tmp_path / "out", part_rows=6, **how)
-    assert str(on_ray) == str(evenhand.winrates(long, **how))
+    wide = [{**row, **{name: f"{name} {row['id']}" for name in "ab"}} for row in given]
+    how = {"response_fields": ["a", "b"], "id_field": "id", "progress": False}
+    how |= {"criteria": "Which is better?", "engine": simulated}
+    on_ray = ray_data.winrates(wide, stream_to=tmp_path / "out", part_rows=6, **how)
+    assert str(on_ray) == str(evenhand.winrates(wide, **how))
 
 
 class Planted:
