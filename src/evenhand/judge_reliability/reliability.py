@@ -34,6 +34,7 @@ from evenhand.numbers import (
     format_number,
     format_percent,
     format_range,
+    format_score,
     measure,
     or_missing,
 )
@@ -45,7 +46,6 @@ from evenhand.results.measures import (
     measure_at,
     measures_table,
     readings_note,
-    score_cell,
     table_rows,
     unscored_note,
 )
@@ -466,7 +466,7 @@ def summarize_votes(
 
 
 _SUMMARY: Final = (
-    Line("aggregated score", "scores", score_cell),
+    Line("aggregated score", "scores", lambda scores: format_score(scores.score, scores.unscored_bounds)),
     Line("agreement with the verdict", "scores.agreement", "share"),
     Line("Krippendorff's alpha", "krippendorff_alpha", "number"),
     Line("instances", "scores.num_instances", "count"),
