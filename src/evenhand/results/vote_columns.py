@@ -169,7 +169,7 @@ FIELDS: Final = (
 """All that a vote consists of."""
 
 PREFIX: Final = "verdict_"
-"""Before the names of the columns that tell of a cell's verdict."""
+"""The prefix of the names of the columns with a cell's verdict."""
 
 _OF_VERDICTS: Final = {
     **dict.fromkeys(("score", "agreement", "spread", "lowest_score", "highest_score", "covered_mass"), "float64"),
@@ -194,7 +194,7 @@ _TYPES: Final = {
 """Column -> its type, which one without any value would not show."""
 
 _COLUMNS: Final = {field.name: field for field in FIELDS}
-_PLACES: Final = [(field.name, *(field.path or field.name).rpartition(".")[::2], field.read) for field in FIELDS]
+_READ_FROM: Final = [(field.name, *(field.path or field.name).rpartition(".")[::2], field.read) for field in FIELDS]
 """Name, part of the vote, field there, and reader of each column."""
 
 
@@ -214,7 +214,7 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     if row.get("reply") == row.get("assessment"):
         row["reply"] = row.get("assessment")  # held once
     parts: dict[str, dict[str, Any]] = {"": {}, "usage": {}, "completion": {}, "match": {}}
-    for column, part, name, read in _PLACES:
+    for column, part, name, read in _READ_FROM:
         value = row.get(column)
         parts[part][name] = value if value is None or read is None else read(value)
     vote, replied = parts[""], parts[""].pop("replied")
