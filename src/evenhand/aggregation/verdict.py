@@ -655,13 +655,14 @@ def _leads(
         leader: The group that leads.
         margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
     """
-    found = 0.0
+    remaining, found = len(further[leader]) - 1, 0.0
     for own, weight in enumerate(further[leader].tolist()):
         others = np.ones(1)
         for group in held.keys() - {leader}:
             most = held[leader] + own - held[group] - margins[group]
             others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
-        found += weight * float(others[len(further[leader]) - 1 - own :][:1].sum())
+        if len(others) > remaining - own:
+            found += weight * float(others[remaining - own])
     return found
 
 

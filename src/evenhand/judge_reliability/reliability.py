@@ -403,7 +403,7 @@ class VoteSummary:
         scores: The aggregated score and what it rests on.
         krippendorff_alpha: Of the judges, at the criterion's level of measurement; abstentions and NA are missing.
         num_votes: Votes and abstentions of those who were asked.
-        num_abstentions: Votes of None: asked, and nothing said. Who was not asked has no vote, and a call that failed
+        num_abstentions: Votes of None: asked, but no answer. Who was not asked has no vote, and a call that failed
             is neither.
         num_out_of_scale: Votes that say no option and were set aside.
         num_na_votes: Votes for an NA option.
@@ -517,15 +517,16 @@ def measured_table(
         errors: Show standard errors too.
     """
     rows: list[tuple[str, ...]] = []
-    named: list[tuple[str, object]] = []
+    values: list[tuple[str, object]] = []
     for line, result in lines:
         if (cell := line.cell(result)) is not None:
-            named.append((line.name, measure_at(result, line.path)))
-            error = format_number(getattr(named[-1][1], "standard_error", None), digits=3)
+            value = measure_at(result, line.path)
+            values.append((line.name, value))
+            error = format_number(getattr(value, "standard_error", None), digits=3)
             rows.append((line.name, cell, error) if errors else (line.name, cell))
     limits = format_level(level)
     headers = ("measure", f"estimate [{limits}]", "standard error") if errors else ("measure", f"value [{limits}]")
-    undefined = [f"{names}: {reason}." for reason, names in by_reason(named).items()]
+    undefined = [f"{names}: {reason}." for reason, names in by_reason(values).items()]
     return TextTable(title, headers, tuple(rows), (*notes, *undefined), kind)
 
 

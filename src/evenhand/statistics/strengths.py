@@ -456,9 +456,10 @@ def length_controlled_win_rates(
     pulls the result towards the uncontrolled one; for more systems ``phi`` is common to all, being a trait of the
     judge.
 
-    A system that won or lost every contest has no such rate, and its contests are left out. Not identified, and said
-    so: lengths that differ by a constant within every pair (length cannot be distinguished from the system), lengths
-    that are all equal, outcomes that length and system predict without an error (complete separation).
+    A system that won or lost every contest has no such rate, and its contests are left out. Not identified (the
+    result gives the reason): lengths that differ by a constant within every pair (length cannot be distinguished from
+    the system), lengths that are all equal, outcomes that length and system predict without an error (complete
+    separation).
 
     Args:
         contests: Resolved contests.
