@@ -300,14 +300,13 @@ def differences_tables(
     Args:
         differences: One family.
         level: The level of the intervals.
-        kind: The table's.
+        kind: The short name of the table.
     """
     if not differences:
         return ()
     if len(differences) > MOST_ROWS:  # a terminal shows those of the least p
         differences = sorted(differences, key=lambda each: 1.0 if each.p_value is None else each.p_value)
-    scores = {each.score for each in differences}
-    several = len(scores) > 1
+    several = len({each.score for each in differences}) > 1
     columns = [
         Column(f"difference [{format_level(level)}]", lambda each: format_interval(each.difference, signed=True)),
         Column("p", lambda each: format_p_value(each.p_value)),

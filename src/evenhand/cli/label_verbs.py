@@ -36,8 +36,8 @@ def correct(
         require: A condition that must hold, else the exit code is 3: 'relevance.corrected.low >= 0.7'.
         out: Write the scores there: .json (all of it), .csv, .md or .html.
     """
-    from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
-    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
+    from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - seconds of import
+    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - as above
     from evenhand.report.gates import Condition, check  # noqa: PLC0415 - as above
 
     place = check_out(out, [run, *([] if gold is None else [gold])])

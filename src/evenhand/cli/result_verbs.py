@@ -23,8 +23,6 @@ from evenhand.run_files import Checks
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 
-Words = tuple[str, ...]
-
 
 def opened(path: str) -> Results:
     """Open a saved result."""
@@ -145,7 +143,7 @@ def export(
     /,
     *,
     form: Annotated[Literal["csv", "jsonl", "markdown", "latex", "html"] | None, Parameter(name="--as")] = None,
-    where: Words = (),
+    where: tuple[str, ...] = (),
     out: Path | None = None,
 ) -> int:
     """Write a saved result, or a part of it, in a form that other programs read.

@@ -109,13 +109,12 @@ def classifications_set(*names: str) -> tuple[str, ...] | None:
 
 
 def questions_of(request: Request) -> list[Question]:
-    """Return the questions of a request: one, those on its sheet, or none that is known."""
-    alone = [] if request.question is None else [request.question]
-    return [item.question for item in request.items] or alone
+    """Return the questions of a request: one, those of its sheet, or none if it has only messages."""
+    return [item.question for item in request.items] if request.question is None else [request.question]
 
 
 def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine]) -> None:
-    """Check that every judge may be shown what every question is about, before the first call.
+    """Check that every judge may be shown what every question is about.
 
     As unitxt has it: a judge that names no classifications may be shown everything, data without one may be shown to
     everyone, and else one of the data's must be among the judge's.

@@ -94,9 +94,10 @@ def _form_of_reply(request: Request, answers: Sequence[SpokenAnswer], model: str
     """Return the text of a reply, with a mark for each answer."""
     answer, schema = answers[0], request.response_schema
     if request.stage in SHEET_STAGES:
-        entries = [{"index": each.number, "reasoning": each.reasons, "answer": _ANSWER} for each in answers]
-        for entry in entries if not request.reasoning else ():
-            del entry["reasoning"]
+        entries = []
+        for each in answers:
+            reasons = {"reasoning": each.reasons} if request.reasoning else {}
+            entries.append({"index": each.number, **reasons, "answer": _ANSWER})
         return json.dumps({"answers": entries}, ensure_ascii=False)
     if request.stage == "assessment":
         return answer.reasons
@@ -697,7 +698,9 @@ class ReplayEngine(FreeEngine):
 
     def model_post_init(self, _: object) -> None:
         """Read the recording."""
-        for row in recorded_rows(expanded(self.path)) if self.path is not None else ():
+        if self.path is None:
+            return
+        for row in recorded_rows(expanded(self.path)):
             completion: Completion = Completion.adapter.validate_json(row.completion)
             if self._replies.setdefault(row.request, completion) != completion:
                 raise InvalidInputError(

@@ -5,14 +5,13 @@ unitxt is imported only for what is not ours: its engines, and the ids of other 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic.alias_generators import to_snake
 
-from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, read_brackets, unknown_id
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, own_entry, read_brackets, read_entry, unknown_id
 from evenhand.data.documents import FILE_ENDINGS
 from evenhand.data.plain import is_of
 from evenhand.engines.base import Engine, JudgeEngine
@@ -93,12 +92,12 @@ def engine_of(given: object) -> object:
         return named
     name, bracket, rest = given.strip().partition("[")
     if _OWN_ID.fullmatch(name):
-        path = catalog_entries().get(name)
+        path = own_entry(name)
         if path is None:
             raise unknown_id(name)
         if not name.startswith("engines."):
             raise ArtifactError(f"{name!r} is not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
-        entry = json.loads(path.read_text(encoding="utf-8"))
+        entry = read_entry(path)
         fields = {field: value for field, value in entry.items() if not field.startswith("__")}
         return TYPES[entry["__type__"]](**{**fields, **read_brackets(name, bracket + rest)})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
@@ -149,7 +148,9 @@ def engines_with(given: object, model: str | None = None, *, batch: bool | None 
                 "the address, as engine='http://localhost:8000/v1'"
             )
         found = [each.changed(model=model) if lacks else each for each, lacks in zip(found, lacking, strict=True)]
-    for place, engine in enumerate(found if batch is not None else ()):
+    if batch is None:
+        return found
+    for place, engine in enumerate(found):
         named = engine_of(engine)
         settings: Any = named.settings if isinstance(named, BatchJudge) else named
         if hasattr(settings, "batch_interval"):  # an engine that has batches, or its artifact

@@ -341,7 +341,7 @@ class RemoteJudge:
             else:
                 gate.answered(replied=True)
                 if expected and completion.prompt_tokens is not None:
-                    used = float((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
+                    used = float(completion.prompt_tokens + (completion.completion_tokens or 0))
                     self._longest_reply = max(self._longest_reply, completion.completion_tokens or 0)
                 return completion
             finally:

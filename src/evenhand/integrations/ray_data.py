@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import evenhand.errors
 from evenhand.by_name import call_of
+from evenhand.data.plain import is_of
 from evenhand.data.rows import Row, check_types, named_rows
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
@@ -252,8 +253,8 @@ def _read_blocks(_: object, order: _Order) -> Iterator[dict[str, Any]]:
 
 
 def _rows_of(data: Any, split: str | None) -> Iterator[tuple[str, Row]]:  # noqa: ANN401 - of any library
-    """Read rows, some at a time; those of Ray's own data sets by Ray."""
-    if type(data).__module__.partition(".")[0] != "ray":
+    """Yield the place and the row for each row of data; Ray reads its own data sets."""
+    if not is_of(data, "ray"):
         yield from named_rows(data, split)
         return
     number = count()

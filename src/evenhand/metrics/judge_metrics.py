@@ -1021,7 +1021,7 @@ class VoteAggregation(EvenhandMetric):
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
         if not inputs:
             raise InvalidInputError(NO_INSTANCES)
-        right = self.right([references or () for _, references, _ in inputs])
+        right = self.reference_labels([references or () for _, references, _ in inputs])
         clusters = read_clusters([task_data for _, _, task_data in inputs], self.cluster_field, what="instance")
         responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
         rows = [{"judge": {} if is_missing(each) or is_text_for_nothing(each) else each} for each in responses]
@@ -1033,7 +1033,7 @@ class VoteAggregation(EvenhandMetric):
             AggregatedInstance(name, each.verdict, *of) for each, *of in zip(aggregated, right, clusters, strict=True)
         ]
 
-    def right(self, references: Sequence[Sequence[Any]]) -> List[Union[str, None]]:
+    def reference_labels(self, references: Sequence[Sequence[Any]]) -> List[Union[str, None]]:
         """Return the label that is right, where one is given.
 
         Raises:

@@ -353,7 +353,7 @@ class JudgedInstance:
     """The intermediate value of one instance.
 
     Attributes:
-        about: What was judged, and by what.
+        about: The responses, and what they were judged by.
         result: What the mode makes of the votes.
         mode: The way of judging.
         evaluator: The judge's name in score names.
@@ -661,7 +661,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
 
     def _judge(self, inputs: Sequence[EvaluationInput]) -> List[JudgedInstance]:
         rows = [task_data for _, _, task_data in inputs]
-        clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(rows)
+        clusters = read_clusters(rows, self.cluster_field, what="instance")
         columns = row_groups(rows, self.group_fields)["groups"] if self.group_fields else {}
         judged_by, as_json = self.judged_by(rows)
         read = self.subjects(inputs, judged_by)

@@ -212,7 +212,7 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
                 f"the prompt {text[:80]!r} does not name {{{{ {missing[0]} }}}}. A text may name {shown}; the prompts "
                 f"that have a name are {', '.join(PROMPT_NAMES)}"
             )
-        _SANDBOX.from_string(text).render(dict.fromkeys(accepted | found, "text"))
+        _compiled(text).render(dict.fromkeys(accepted | found, "text"))
     except TemplateSyntaxError as error:
         raise InvalidPromptError(f"the prompt is not a valid template: line {error.lineno}: {error}") from error
     except (TemplateError, TypeError, ValueError) as error:

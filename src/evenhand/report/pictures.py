@@ -466,8 +466,7 @@ def pictures_of(results: object) -> Iterator[Picture]:
 def _notes(panels: Sequence[Panel]) -> Iterator[str]:
     """Explain intervals and hatched bars."""
     numbers = [number for panel in panels if isinstance(panel, Marks) for _, number in panel.rows if number is not None]
-    values = (getattr(number.value, "interval", number.value) for number in numbers)
-    intervals = [value for value in values if isinstance(value, Interval)]
+    intervals = [number.value for number in numbers if isinstance(number.value, Interval)]
     if intervals:
         methods = ", ".join(dict.fromkeys(each.method.replace("_", " ") for each in intervals))
         counts = sorted({number.n for number in numbers if number.n is not None})

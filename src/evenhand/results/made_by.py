@@ -93,7 +93,7 @@ class Fingerprint:
         held, flat = parameters.get("fingerprint", {}), dict(parameters)
         for name in ("grid", "flow"):
             flat |= flat.pop(name) if isinstance(flat.get(name), Mapping) else {}
-        by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
+        by = {name: value for name, value in judged.items() if name != "systems"}
         return cls(
             judges=tuple(parameters.get("judges") or parameters.get("votes") or ()),
             judge=held.get("judge"),

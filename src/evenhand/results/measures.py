@@ -252,11 +252,6 @@ def score_column(name: str, results: Iterable[Any], *, level: float) -> Column:
     return Column(header, lambda each: format_score(each.score, each.unscored_bounds, each.spread))
 
 
-def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
-    """Format the score of a result with its interval, or its bounds if these lead."""
-    return format_score(result.score, result.unscored_bounds)
-
-
 def measures_table(
     title: str,
     labels: Sequence[str],
@@ -349,7 +344,9 @@ class Line(NamedTuple):
         if p_value is not None:
             above = p_value < 1 - level and found.estimate > self.nothing
             below = p_value < 1 - level and not above
-        effect = self.words[[above, below, True].index(True)]
+        greater, less, effect = self.words
+        if above or below:
+            effect = greater if above else less
         text = f"{self.cell(result)}{'' if p_value is None else f' ({state_p_value(p_value)})'}: {effect}"
         if found.high - found.low > _WIDE:
             text += f"; too few to tell more (n = {format_count(found.n)})"

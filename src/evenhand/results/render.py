@@ -127,6 +127,8 @@ class TextTable:
 
 
 MOST_ROWS: Final = 50
+"""The rows of a table that are printed."""
+
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
 
 
@@ -359,7 +361,7 @@ def _cut(line: str, fits: int) -> int:
 
 def _prefix(text: str, width: int) -> int:
     """Return the number of signs that fit."""
-    return sum(1 for _ in takewhile(width.__ge__, accumulate(map(cell_len, text))))
+    return sum(1 for _ in takewhile(lambda used: used <= width, accumulate(map(cell_len, text))))
 
 
 @dataclass(frozen=True)

@@ -847,8 +847,7 @@ def _range_of(results: Sequence[Results], group: Mapping[str, str]) -> tuple[flo
         (low, high), (other_low, other_high) = limits
         raise InvalidInputError(
             f"the scores of {'/'.join(group.values())!r} go from {low:g} to {high:g} in the first result and from "
-            f"{other_low:g} to {other_high:g} in the second: give the options the same values, or compare what was "
-            "judged apart"
+            f"{other_low:g} to {other_high:g} in the second: give the options the same values"
         )
     return min(low for low, _ in limits), max(high for _, high in limits)
 

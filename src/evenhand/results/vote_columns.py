@@ -170,7 +170,7 @@ FIELDS: Final = (
 """All that a vote consists of."""
 
 PREFIX: Final = "verdict_"
-"""Before the names of the columns that tell of a cell's verdict."""
+"""The prefix of the names of the columns with a cell's verdict."""
 
 _OF_VERDICTS: Final = {
     **dict.fromkeys(("score", "agreement", "spread", "lowest_score", "highest_score", "covered_mass"), "float64"),
@@ -184,6 +184,8 @@ _VERDICTS: Final = {
     **dict.fromkeys(("selected_option", "assessment", "rubric_unscored_reason"), "string"),
     "rubric_score": "float64",
 }
+"""All that a file says of verdicts -> the type of its column."""
+
 _TYPES: Final = {
     name: pyarrow.list_(pyarrow.type_for_alias(kind[:-2])) if kind.endswith("[]") else pyarrow.type_for_alias(kind)
     for name, kind in [
@@ -195,7 +197,7 @@ _TYPES: Final = {
 """Column -> its type, which one without any value would not show."""
 
 _COLUMNS: Final = {field.name: field for field in FIELDS}
-_PLACES: Final = [(field.name, *(field.path or field.name).rpartition(".")[::2], field.read) for field in FIELDS]
+_READ_FROM: Final = [(field.name, *(field.path or field.name).rpartition(".")[::2], field.read) for field in FIELDS]
 """Name, part of the vote, field there, and reader of each column."""
 
 
@@ -215,7 +217,7 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     if row.get("reply") == row.get("assessment"):
         row["reply"] = row.get("assessment")  # held once
     parts: dict[str, dict[str, Any]] = {"": {}, "usage": {}, "completion": {}, "match": {}}
-    for column, part, name, read in _PLACES:
+    for column, part, name, read in _READ_FROM:
         value = row.get(column)
         parts[part][name] = value if value is None or read is None else read(value)
     vote, replied = parts[""], parts[""].pop("replied")

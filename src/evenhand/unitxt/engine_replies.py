@@ -10,14 +10,7 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 
 from evenhand.engines.hosted import broken_connection
-from evenhand.engines.replies import (
-    REDACTED,
-    brief,
-    names_a_secret,
-    read_error,
-    redact,
-    token_count,
-)
+from evenhand.engines.replies import REDACTED, brief, names_a_secret, read_error, redact, token_count
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
 from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message

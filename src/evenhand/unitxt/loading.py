@@ -409,8 +409,8 @@ def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
 def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: bool = False) -> Criterion:
     """Return the pairwise criterion of a criterion's fields, without its own options."""
     return comparison_criterion(
-        fields.get("name", ""),
-        fields.get("description", ""),
+        fields["name"],
+        fields["description"],
         allow_ties=allow_ties,
         graded=graded,
         context_fields=fields.get("context_fields") or {},
