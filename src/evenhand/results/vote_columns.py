@@ -183,6 +183,8 @@ _VERDICTS: Final = {
     **dict.fromkeys(("selected_option", "assessment", "rubric_unscored_reason"), "string"),
     "rubric_score": "float64",
 }
+"""All that a file says of verdicts -> the type of its column."""
+
 _TYPES: Final = {
     name: pyarrow.list_(pyarrow.type_for_alias(kind[:-2])) if kind.endswith("[]") else pyarrow.type_for_alias(kind)
     for name, kind in [
