@@ -1,9 +1,9 @@
 """All benchmarks in one run, as one page of Markdown.
 
 ``python -m benchmarks [NAME …] [--quick] [--out docs/benchmarks.md]`` runs each as a process of its own and prints
-what it prints: a benchmark that fails or takes too long is told and does not end the run. Where it measures other tools
-too, it runs in a virtual environment that this command makes of them in a cache folder; where they do not install, the
-page says why. Of a page that is there, what stands from the heading ``## Longer runs`` on is kept.
+what it prints: a benchmark that fails or takes too long is reported and does not end the run. Where it measures other
+tools too, it runs in a virtual environment that this command makes of them in a cache folder; where they do not
+install, the page says why. Of a page that is there, what stands from the heading ``## Longer runs`` on is kept.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def python_with(rivals: Sequence[str], cache: Path) -> str:
 def last_line(text: str) -> str:
     """Of what a process says, the line that says why it ended."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def run(benchmark: Benchmark, python: str, *, quick: bool, seconds: float) -> tuple[str, str | None]:

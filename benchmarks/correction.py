@@ -31,6 +31,7 @@ from scipy import stats
 
 from evenhand.numbers import Missing
 from evenhand.statistics.correction import Correction, corrected_mean
+from evenhand.statistics.intervals import IntervalLevel
 
 Limits = tuple[float, float] | None
 """None: undefined."""
@@ -248,7 +249,7 @@ def clustered_cells() -> Iterator[Cell]:
                     topic = generator.normal(0, spread, clusters)[of]
                     truth = (topic + generator.normal(0, 1, len(of)) > 0).astype(float)
                     right = generator.random(len(of)) < accuracy + 0.1 * np.sign(topic)
-                    return np.where(right, truth, 1 - truth), truth, {"clusters": of.tolist()}
+                    return np.where(right, truth, 1 - truth), truth, {"level": IntervalLevel(clusters=of.tolist())}
 
                 name = f"{clusters} × {size}, shares {share}, accuracy {accuracy}, {labels}"
                 yield Cell(name, 0.5, sample, labels, support=(0, 1))

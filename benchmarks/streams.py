@@ -76,7 +76,7 @@ def main() -> None:
         print(f"on disk: {size / given.rows:,.0f} bytes each, {len(list(folder.glob('part-*')))} parts")
         begun = time.process_time()
         print(evenhand.open(folder))
-        print(f"read again and told: {time.process_time() - begun:.2f} s of CPU, {_peak():.0f} MiB at most\n```")
+        print(f"opened and printed: {time.process_time() - begun:.2f} s of CPU, {_peak():.0f} MiB at most\n```")
 
 
 if __name__ == "__main__":

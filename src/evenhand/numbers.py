@@ -139,7 +139,7 @@ def format_number(value: float | Missing | None, *, digits: int = 2, signed: boo
     """
     if value is None or isinstance(value, Missing) or math.isnan(value):
         return MISSING
-    return _written(value, (0.0, 1.0, -1.0), digits, max(digits, _PLACES), "+" if signed else "")
+    return _format_unlike(value, (0.0, 1.0, -1.0), digits, max(digits, _PLACES), "+" if signed else "")
 
 
 def format_percent(share: float | Missing | None) -> str:
@@ -152,7 +152,7 @@ def format_percent(share: float | Missing | None) -> str:
     """
     if share is None or isinstance(share, Missing) or math.isnan(share):
         return MISSING
-    return f"{_written(100 * share, (0.0, 50.0, 100.0, -50.0, -100.0), 0, _PERCENT_PLACES)} %"
+    return f"{_format_unlike(100 * share, (0.0, 50.0, 100.0, -50.0, -100.0), 0, _PERCENT_PLACES)} %"
 
 
 def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
@@ -362,7 +362,7 @@ def format_cost(cost: float | None) -> str:
     return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
 
 
-def _written(value: float, marks: tuple[float, ...], digits: int, most: int, sign: str = "") -> str:
+def _format_unlike(value: float, marks: tuple[float, ...], digits: int, most: int, sign: str = "") -> str:
     """Return a number with as many digits as it takes not to read as one of the marks, unless it is one."""
     if math.isinf(value):
         return f"{value:{sign}f}".replace("inf", "∞")

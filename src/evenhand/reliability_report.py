@@ -45,7 +45,6 @@ from evenhand.unitxt.loading import load_any_criterion
 from evenhand.version import __version__
 from evenhand.votes import Vote
 
-KIND = "reliability"
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -120,7 +119,7 @@ class ReliabilityReport(PrintedTables):
     def to_json(self) -> str:
         """Return parameters, all numbers and the words. An infinite limit is null."""
         document = {
-            "evenhand": KIND,
+            "evenhand": "reliability",
             **as_plain(self, reasons=True),
             "findings": [
                 {"criterion": each.criterion, "judge": each.judge_id, **as_plain(found)}

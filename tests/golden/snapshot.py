@@ -68,15 +68,15 @@ def _metric_lines(result: Any) -> list[str]:
     """The votes, and what they are about, are those that from_results is tested with."""
     lines = [line(name, value) for name, value in sorted(result.global_scores.items()) if not _is_of_votes(name, value)]
     for instance in result.instance_scores:
-        told = [line(f"  {name}", value) for name, value in sorted(instance.items()) if not _is_of_votes(name, value)]
-        lines += ["instance", *told]
+        found = [line(f"  {name}", value) for name, value in sorted(instance.items()) if not _is_of_votes(name, value)]
+        lines += ["instance", *found]
     groups = result[0]["score"].get("groups", {})
     for grouping, scores in sorted(groups.items()):
-        told = {
+        of_groups = {
             group: {name: value for name, value in own.items() if not _is_of_votes(name, value)}
             for group, own in scores.items()
         }
-        lines.append(line(f"groups by {grouping}", told))
+        lines.append(line(f"groups by {grouping}", of_groups))
     return lines
 
 

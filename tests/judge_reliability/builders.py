@@ -7,6 +7,7 @@ from evenhand.question import comparison_criterion
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Vote
 
+FEW_DRAWS = IntervalLevel(resamples=50)
 BETTER = comparison_criterion("better", "Which response is better?", allow_ties=True)
 PLAIN = comparison_criterion("better", "Which response is better?")
 CITES = yes_no_criterion("cites", "Does the response cite a source?")
@@ -63,6 +64,5 @@ def comparison(draws, instance=0, *, criterion=BETTER, label=None, lengths=None,
     return asked(criterion, pairs, instance, label=label, lengths=lengths, **more)
 
 
-def report(questions, criterion=BETTER, **more):
-    held = Questions(criterion, VoteRules(), tuple(questions))
-    return criterion_reliability("judge", held, **{"level": IntervalLevel(resamples=50), **more})
+def report(questions, criterion=BETTER, level=FEW_DRAWS):
+    return criterion_reliability("judge", Questions(criterion, VoteRules(), tuple(questions)), level=level)

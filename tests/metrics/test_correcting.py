@@ -73,7 +73,7 @@ def test_labels_of_pairs_and_of_whole_responses_correct_scores(metric, judged_by
 
 
 @pytest.mark.parametrize(
-    ("gold", "changed", "told"),
+    ("gold", "changed", "message"),
     [
         (["Yes"] * N, {"gold_design": None}, "gold_design is None: give both.*'by_verdict': rows"),
         (["Yes"] * N, {"gold_field": None}, "gold_field is None and gold_design is 'random'"),
@@ -81,7 +81,7 @@ def test_labels_of_pairs_and_of_whole_responses_correct_scores(metric, judged_by
         (["Yes"] * N, {"gold_design": "probabilities"}, "column 'probability'"),
     ],
 )
-def test_what_cannot_be_corrected_is_told_before_the_first_call(gold, changed, told):
-    with pytest.raises(InvalidInputError, match=told):
+def test_what_cannot_be_corrected_is_refused_before_the_first_call(gold, changed, message):
+    with pytest.raises(InvalidInputError, match=message):
         run(DirectJudge(criteria=GOOD, **{**HOW, **changed}), gold)
     assert not SENT

@@ -28,7 +28,7 @@ DRAWS = {
 }
 
 
-def told(request):
+def reply_to(request):
     """What the judge says; every assessment and every summary is its vote's own."""
     response, order, sample = request.question.responses[0], request.presentation.order, request.sample
     vote = f"{response}, {'given' if order == GIVEN else 'reversed'}, draw {sample}"
@@ -42,7 +42,7 @@ def instance_of(response):
 
 
 def test_the_whole_result_by_hand():
-    judge = ScriptedJudge(told)
+    judge = ScriptedJudge(reply_to)
     metric = DirectJudge(
         inference_engine=judge,
         criteria=TONE,

@@ -126,7 +126,7 @@ def test_every_kind_of_nothing_is_a_missing_response_in_every_recipe(metric, for
     data = create_dataset(task=task, test_set=[row] * 2, split="test", data_classification_policy=["public"], **recipe)
     found = evaluate(predictions=[wrap(["a b", "b c"]), wrap(["a b", missing])], data=data).instance_scores
     reasons = [[value for name, value in scores.items() if "unscored_reason" in name] for scores in found]
-    told = [[str(value) for value in own if isinstance(value, str | list) and value] for own in reasons]
-    assert told[0] == []
-    assert told[1]
-    assert all("missing_response" in reason for reason in told[1])
+    texts = [[str(value) for value in own if isinstance(value, str | list) and value] for own in reasons]
+    assert texts[0] == []
+    assert texts[1]
+    assert all("missing_response" in reason for reason in texts[1])

@@ -1,4 +1,4 @@
-"""Conditions say what must hold; what cannot be told, or has no number, never passes."""
+"""Conditions say what must hold; what is not known, or has no number, never passes."""
 
 import json
 from types import SimpleNamespace

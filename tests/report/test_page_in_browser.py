@@ -112,9 +112,9 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
     assert "needs JavaScript" in window.text("#verdicts")
     window.wait_for("[...document.images].every((each) => each.complete)")
     assert window.run(IMAGES)
-    for width, told, title, _ in window.run(IMAGES):
+    for width, description, title, _ in window.run(IMAGES):
         assert width > 0  # the policy of the page lets it be seen
-        assert told.startswith(f"{title}; ")
+        assert description.startswith(f"{title}; ")
     shown_page(window, results)
     assert window.run(CELLS) == expected_tables(results)
     views = {view.name: view for view in results.verdict_views()}
@@ -217,7 +217,7 @@ def test_a_link_shows_a_verdict_whole_and_keys_lead_to_the_others(window):
     window.wait_for("document.querySelector('.votes mark') && document.querySelector('.votes .message')")
     assert window.run("return document.querySelector('mark').textContent") == read.reply[slice(*read.read_at)]
     sent = window.run("return [...document.querySelectorAll('.message .text')].map((each) => each.textContent)")
-    assert sent == [content for vote in view.votes for told in vote.prompts.values() for _, content in told]
+    assert sent == [content for vote in view.votes for messages in vote.prompts.values() for _, content in messages]
     walk_by_keys(window, name)
     nameless = "return [...document.querySelectorAll('input, select')].filter((each) => !each.labels.length).length"
     assert window.run(nameless) == 0

@@ -142,7 +142,7 @@ def test_a_link_and_permissions_outlive_a_save(judged, tmp_path):
         (None, InvalidInputError, "None is not the path of a file"),
     ],
 )
-def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
+def test_a_path_where_nothing_can_be_saved_is_refused(path, error, message, judged):
     with pytest.raises(error, match=message):
         judged.save(path)
 

@@ -101,6 +101,7 @@ def test_labels_with_probabilities_stand_for_as_many_rows():
     found = corrected_mean([1.0] * 10, human, design="probabilities", probabilities=chances, support=(0, 1))
     assert found.labels.estimate == pytest.approx(0.6)
     assert found.corrected == found.labels
+    assert found.method == "labels alone"
     assert found.notes[0] == "the judge said the same of every row: the corrected score is that of the labels"
     assert "are worth 1.0 equal ones" in found.notes[1]
 
@@ -111,6 +112,7 @@ def test_where_every_row_is_labelled_the_judge_adds_nothing(design):
     found = corrected_mean(judged, human, design=design, support=(0, 1), probabilities=np.ones(50))
     assert found.corrected == found.labels
     assert found.corrected.estimate == human.mean()
+    assert found.method == "labels alone"
     assert found.labels_saved == 0
 
 

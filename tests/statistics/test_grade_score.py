@@ -123,4 +123,5 @@ def test_beyond_300000_patterns_chance_is_simulated():
 def test_instances_stuck_to_the_first_of_two():
     # All twenty at one end: the squared sum of twenty signs over twenty is chi2 = 20.
     result = uniformity([[2, 0]] * 20)
+    assert result.counts == (40, 0)
     assert result.p_value == pytest.approx(stats.chi2.sf(20, 1))

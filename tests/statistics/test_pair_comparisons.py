@@ -66,4 +66,4 @@ def test_groups_are_the_maximal_sets_without_a_difference(drawn):
         if not any(edges[pair] for pair in combinations(group, 2))
     ]
     maximal = {tuple(sorted(group)) for group in alike if not any(group < other for other in alike)}
-    assert set(indistinguishable_groups([pair for pair, told in edges.items() if told], systems)) == maximal
+    assert set(indistinguishable_groups([pair for pair, differ in edges.items() if differ], systems)) == maximal

@@ -626,8 +626,7 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     held: Counter[float] = Counter()  # the draws of each value, side or option
     masses: defaultdict[float, float] = defaultdict(float)
     for option in levels.scored:
-        number = levels.number(option) if levels.criterion.has_values else 0.0
-        group = number if levels.by_value else levels.side(number) if levels.pairwise else option
+        group = levels.number(option) if levels.by_value else levels.group(levels.choice(option))
         held[group] += counts[option]
         masses[group] += counts[option] + PRIOR_DRAWS / len(levels.scored)
     further = {group: _further(mass, remaining) for group, mass in masses.items()}
@@ -655,13 +654,14 @@ def _leads(
         leader: The group that leads.
         margins: Per group by how much the leader must lead it: 0 if the leader wins a tie, else 1.
     """
-    found = 0.0
+    remaining, found = len(further[leader]) - 1, 0.0
     for own, weight in enumerate(further[leader].tolist()):
         others = np.ones(1)
         for group in held.keys() - {leader}:
             most = held[leader] + own - held[group] - margins[group]
             others = np.convolve(others, further[group][: most + 1] if most >= 0 else np.zeros(1))
-        found += weight * float(others[len(further[leader]) - 1 - own :][:1].sum())
+        if len(others) > remaining - own:
+            found += weight * float(others[remaining - own])
     return found
 
 

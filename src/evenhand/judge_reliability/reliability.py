@@ -136,10 +136,8 @@ class Scale:
         """Number the options of a criterion, or the sides of a comparison whose responses are called by these names."""
         labels, values = criterion.labels, [option.value for option in criterion.options]
         places: Iterable[int] = range(len(labels))
-        order = [
-            None if option.na else option.value if criterion.has_values else float(place)
-            for place, option in enumerate(criterion.options)
-        ]
+        given: Sequence[float | None] = values if criterion.has_values else [*range(len(labels))]
+        order = [None if option.na else number for option, number in zip(criterion.options, given, strict=True)]
         if criterion.scale == "pairwise" and sides is not None:
             na = [option.label for option in criterion.options if option.na]
             numbers = {1: FIRST, 0: NEITHER, -1: SECOND}
@@ -403,7 +401,7 @@ class VoteSummary:
         scores: The aggregated score and what it rests on.
         krippendorff_alpha: Of the judges, at the criterion's level of measurement; abstentions and NA are missing.
         num_votes: Votes and abstentions of those who were asked.
-        num_abstentions: Votes of None: asked, and nothing said. Who was not asked has no vote, and a call that failed
+        num_abstentions: Votes of None: asked, but no answer. Who was not asked has no vote, and a call that failed
             is neither.
         num_out_of_scale: Votes that say no option and were set aside.
         num_na_votes: Votes for an NA option.
@@ -517,15 +515,16 @@ def measured_table(
         errors: Show standard errors too.
     """
     rows: list[tuple[str, ...]] = []
-    named: list[tuple[str, object]] = []
+    values: list[tuple[str, object]] = []
     for line, result in lines:
         if (cell := line.cell(result)) is not None:
-            named.append((line.name, measure_at(result, line.path)))
-            error = format_number(getattr(named[-1][1], "standard_error", None), digits=3)
+            value = measure_at(result, line.path)
+            values.append((line.name, value))
+            error = format_number(getattr(value, "standard_error", None), digits=3)
             rows.append((line.name, cell, error) if errors else (line.name, cell))
     limits = format_level(level)
     headers = ("measure", f"estimate [{limits}]", "standard error") if errors else ("measure", f"value [{limits}]")
-    undefined = [f"{names}: {reason}." for reason, names in by_reason(named).items()]
+    undefined = [f"{names}: {reason}." for reason, names in by_reason(values).items()]
     return TextTable(title, headers, tuple(rows), (*notes, *undefined), kind)
 
 
@@ -544,7 +543,6 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
 
 
 NO_GOLD = "no row has a gold label: name their column when judging, or give numbers, against_gold(gold=…)"
-NOT_GROUPED = Missing("the rows are not grouped: give groups=…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -701,7 +699,7 @@ def against_gold(
         title=f"{title} against gold",
         num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
-        within_groups=NOT_GROUPED
+        within_groups=Missing("the rows are not grouped: give groups=…")
         if grouped is None
         else defined(lambda: correlations_within(truth, judged, grouped, level=over)),
         errors=Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")

@@ -62,10 +62,10 @@ from evenhand.modes.winrates import (
     ContestSummary,
     SystemSummary,
     WinratesMode,
-    alike,
     check_reduction,
     instance_rankings,
     winrates,
+    with_same_systems,
 )
 from evenhand.numbers import Missing
 from evenhand.options import AggregateVotesArguments, AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
@@ -655,7 +655,7 @@ class PairwiseJudge(JudgeMetric):
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
         """Return the responses of each instance, with the systems in one order."""
-        return alike(super().subjects(inputs, judged))
+        return with_same_systems(super().subjects(inputs, judged))
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""
@@ -1021,7 +1021,7 @@ class VoteAggregation(EvenhandMetric):
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
         if not inputs:
             raise InvalidInputError(NO_INSTANCES)
-        right = self.right([references or () for _, references, _ in inputs])
+        right = self.reference_labels([references or () for _, references, _ in inputs])
         clusters = read_clusters([task_data for _, _, task_data in inputs], self.cluster_field, what="instance")
         responses = [self.response_of(each, None, row) for row, each in enumerate(inputs)]
         rows = [{"judge": {} if is_missing(each) or is_text_for_nothing(each) else each} for each in responses]
@@ -1033,7 +1033,7 @@ class VoteAggregation(EvenhandMetric):
             AggregatedInstance(name, each.verdict, *of) for each, *of in zip(aggregated, right, clusters, strict=True)
         ]
 
-    def right(self, references: Sequence[Sequence[Any]]) -> List[Union[str, None]]:
+    def reference_labels(self, references: Sequence[Sequence[Any]]) -> List[Union[str, None]]:
         """Return the label that is right, where one is given.
 
         Raises:

@@ -268,27 +268,27 @@ class Viewable(PrintedTables):
             number = ORDERS[by](view)
             return math.inf if number is None else sign * number
 
-        return self._selected(f"by {by}", lambda views: sorted(views, key=key))
+        return self._select(f"by {by}", lambda views: sorted(views, key=key))
 
     def head(self, n: int = 5) -> VerdictList:
         """Return the first verdicts."""
         if n < 0:
             raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
-        return self._selected(f"the first {n}", lambda views: islice(views, n))
+        return self._select(f"the first {n}", lambda views: islice(views, n))
 
     def disagreements(self) -> VerdictList:
         """Return the verdicts on which the votes disagree."""
-        return self._selected("votes differ", lambda views: (view for view in views if view.divided))
+        return self._select("votes differ", lambda views: (view for view in views if view.divided))
 
     def flips(self) -> VerdictList:
         """Return the verdicts on which a judge changed its choice with the order."""
-        return self._selected("flipped in another order", lambda views: (view for view in views if view.flipped))
+        return self._select("flipped in another order", lambda views: (view for view in views if view.flipped))
 
     def unscored(self) -> VerdictList:
         """Return the verdicts whose votes are all unscored."""
-        return self._selected("unscored", lambda views: (view for view in views if view.unscored))
+        return self._select("unscored", lambda views: (view for view in views if view.unscored))
 
-    def _selected(self, what: str, select: Callable[[Iterable[VerdictView]], Iterable[VerdictView]]) -> VerdictList:
+    def _select(self, what: str, select: Callable[[Iterable[VerdictView]], Iterable[VerdictView]]) -> VerdictList:
         every = self.verdict_list()
         return VerdictList(f"{every.what}, {what}", lambda: select(every.source()))
 
@@ -333,7 +333,7 @@ class VerdictList(Viewable, Sequence[VerdictView]):
 
     def filter(self, keep: Callable[[VerdictView], bool]) -> VerdictList:
         """Keep the verdicts for which a function returns True: ``found.filter(lambda view: "new" in view.systems)``."""
-        return self._selected("chosen by a function", partial(filter, keep))
+        return self._select("chosen by a function", partial(filter, keep))
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return a row for each verdict, of the first :data:`~evenhand.results.render.MOST_ROWS`."""
@@ -356,7 +356,7 @@ class VerdictList(Viewable, Sequence[VerdictView]):
         return pd.DataFrame.from_records(records)
 
 
-def _selected(view: VerdictView) -> str:
+def _describe_selection(view: VerdictView) -> str:
     if view.verdict.na:
         return "does not apply"
     word = "unscored" if view.unscored else "no verdict"
@@ -364,7 +364,7 @@ def _selected(view: VerdictView) -> str:
 
 
 COLUMNS: Final = (
-    Column("selected", _selected),
+    Column("selected", _describe_selection),
     Column("score", lambda view: format_number(view.score), optional=True),
     Column("spread", lambda view: format_number(view.verdict.spread), optional=True),
     Column("agreement", lambda view: format_percent(view.verdict.agreement) if view.votes[1:] else "", optional=True),
@@ -427,7 +427,7 @@ class RowView:
         for view in self.views:
             about = f" of {' and '.join(filter(None, view.systems))}" if any(view.systems) else ""
             yield ""
-            yield from _heading(f"{view.criterion}{about}: {_selected(view)}", width, "─")
+            yield from _heading(f"{view.criterion}{about}: {_describe_selection(view)}", width, "─")
             facts = [(column.header, column.cell(view)) for column in COLUMNS[1:]] + [("cluster", view.cluster)]
             known = [f"{name} {fact}" for name, fact in facts if fact not in {None, "", format_number(None)}]
             yield from _text("verdict", visible("; ".join([view.name, *known])), width)

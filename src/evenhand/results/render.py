@@ -127,6 +127,8 @@ class TextTable:
 
 
 MOST_ROWS: Final = 50
+"""The rows of a table that are printed."""
+
 _LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
 
 

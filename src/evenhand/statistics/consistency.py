@@ -143,7 +143,7 @@ def position_bias(selections: Sequence[Sequence[int]] | IntArray, *, level: Leve
 
 
 def _table(selections: Sequence[Sequence[int]] | IntArray, width: int = 0) -> IntArray:
-    """Make a table of rows of selections, padded with ``NOT_ASKED`` to the longest row and to the width."""
+    """Make a table of rows of selections, padded with ``NOT_ASKED`` to the longest; without rows it has ``width``."""
     width = max(map(len, selections), default=width)
     rows = [[*row, *[NOT_ASKED] * (width - len(row))] for row in selections]
     return np.array(rows, dtype=np.int64).reshape(len(rows), width)
@@ -244,13 +244,12 @@ def uniformity(counts: ArrayLike) -> Uniformity:
     if table.ndim != 2 or table.shape[1] < 2 or not table.any() or (table < 0).any():
         raise InvalidInputError(f"counts is {counts!r}; give (n_instances, k) numbers of at least 0, with k at least 2")
     used = table[table.sum(axis=1) > 0]
-    totals = used.sum(axis=0)
-    uneven, counted = used - used.mean(axis=1, keepdims=True), tuple(totals.tolist())
-    spread, whole = uneven.T @ uneven, 1.0
+    uneven = used - used.mean(axis=1, keepdims=True)
+    spread, p_value = uneven.T @ uneven, 1.0
     if uneven.any():
         scale = (spread**2).sum() / np.trace(spread)
-        whole = float(stats.chi2.sf((uneven.sum(axis=0) ** 2).sum() / scale, np.trace(spread) / scale))
-    return Uniformity(counted, whole)
+        p_value = float(stats.chi2.sf((uneven.sum(axis=0) ** 2).sum() / scale, np.trace(spread) / scale))
+    return Uniformity(tuple(used.sum(axis=0).tolist()), p_value)
 
 
 MOST_ENUMERATED = 300_000

@@ -35,9 +35,9 @@ class DifferenceTest:
     Attributes:
         p_value: The p-value of this test alone; by ``"betting"`` it holds at all looks together.
         adjusted_p_value: After Holm's correction over all pairs that were tested.
-        method: ``"exact"`` or ``"t"``: see :func:`paired_test`; ``"wald"`` or ``"scheffe"``: of strengths, see
-            :meth:`~evenhand.statistics.strengths.StrengthModel.difference`; ``"betting"``: see
-            :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
+        method: ``"exact"`` or ``"t"``: see :func:`~evenhand.statistics.ranking.paired_test`; ``"wald"`` or
+            ``"scheffe"``: of strengths, see :meth:`~evenhand.statistics.strengths.StrengthModel.difference`;
+            ``"betting"``: see :class:`~evenhand.statistics.intervals.ConfidenceSequence`.
         clusters: Clusters whose difference is not zero; of strengths those with a scored contest.
     """
 

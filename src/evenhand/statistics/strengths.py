@@ -417,8 +417,12 @@ def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, d
     reasons = {}
     for system in sorted(set(range(len(took))) - set(placed.tolist())):
         won, lost = took[system].any(), took[:, system].any()
-        reason = _NO_CHAIN if won and lost else f"{'won' if won else 'lost'} every contest: no finite strength"
-        reasons[system] = (_APART if connected else reason) if won or lost else NO_CONTEST
+        reason = _APART if connected else _NO_CHAIN
+        if not won and not lost:
+            reason = NO_CONTEST
+        elif not connected and not (won and lost):
+            reason = f"{'won' if won else 'lost'} every contest: no finite strength"
+        reasons[system] = reason
     return placed, reasons
 
 
@@ -456,9 +460,10 @@ def length_controlled_win_rates(
     pulls the result towards the uncontrolled one; for more systems ``phi`` is common to all, being a trait of the
     judge.
 
-    A system that won or lost every contest has no such rate, and its contests are left out. Not identified, and said
-    so: lengths that differ by a constant within every pair (length cannot be distinguished from the system), lengths
-    that are all equal, outcomes that length and system predict without an error (complete separation).
+    A system that won or lost every contest has no such rate, and its contests are left out. Not identified (the
+    result gives the reason): lengths that differ by a constant within every pair (length cannot be distinguished from
+    the system), lengths that are all equal, outcomes that length and system predict without an error (complete
+    separation).
 
     Args:
         contests: Resolved contests.
