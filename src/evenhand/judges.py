@@ -114,7 +114,7 @@ class Judge:
         checked_weights(self._judges, self._options.judge_weights)
         texts = {"a": "", "b": ""} if self._mode.compares_two else {"response": ""}
         example = self._subject_of(texts, {"context": dict.fromkeys(self._shown, "")})
-        self._questions(example)
+        self._questions(example)  # refuses a prompt that does not fit
         warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
@@ -217,11 +217,10 @@ class Judge:
         texts: Any = given.get("responses") if two else {"response": given.get("response")}
         wrong = ("response" if two else "responses") in given
         if wrong or not isinstance(texts, Mapping) or len(texts) != 1 + two or any(map(is_missing, texts.values())):
-            how = "compares two: give responses={'a': …, 'b': …}; evenhand.winrates compares more"
-            raise InvalidInputError(
-                f"{briefly(dict(given))} was given, and {self.name!r} "
-                f"{how if two else 'judges one response: give response=…; a pairwise criterion compares two'}"
-            )
+            how = "judges one response: give response=…; a pairwise criterion compares two"
+            if two:
+                how = "compares two: give responses={'a': …, 'b': …}; evenhand.winrates compares more"
+            raise InvalidInputError(f"{briefly(dict(given))} was given, and {self.name!r} {how}")
         return {str(name): text_of(text, str(name)) for name, text in texts.items()}
 
     def _subject_of(self, texts: Mapping[str, str], given: SubjectFields) -> Subject:

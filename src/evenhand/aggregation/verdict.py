@@ -626,8 +626,7 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
     held: Counter[float] = Counter()  # the draws of each value, side or option
     masses: defaultdict[float, float] = defaultdict(float)
     for option in levels.scored:
-        number = levels.number(option) if levels.criterion.has_values else 0.0
-        group = number if levels.by_value else levels.side(number) if levels.pairwise else option
+        group = levels.number(option) if levels.by_value else levels.group(levels.choice(option))
         held[group] += counts[option]
         masses[group] += counts[option] + PRIOR_DRAWS / len(levels.scored)
     further = {group: _further(mass, remaining) for group, mass in masses.items()}

@@ -136,10 +136,8 @@ class Scale:
         """Number the options of a criterion, or the sides of a comparison whose responses are called by these names."""
         labels, values = criterion.labels, [option.value for option in criterion.options]
         places: Iterable[int] = range(len(labels))
-        order = [
-            None if option.na else option.value if criterion.has_values else float(place)
-            for place, option in enumerate(criterion.options)
-        ]
+        given: Sequence[float | None] = values if criterion.has_values else [*range(len(labels))]
+        order = [None if option.na else number for option, number in zip(criterion.options, given, strict=True)]
         if criterion.scale == "pairwise" and sides is not None:
             na = [option.label for option in criterion.options if option.na]
             numbers = {1: FIRST, 0: NEITHER, -1: SECOND}
@@ -545,7 +543,6 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
 
 
 NO_GOLD = "no row has a gold label: name their column when judging, or give numbers, against_gold(gold=…)"
-NOT_GROUPED = Missing("the rows are not grouped: give groups=…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -702,7 +699,7 @@ def against_gold(
         title=f"{title} against gold",
         num_clusters=len({row.together for row in compared}),
         overall=defined(lambda: correlations(truth, judged, level=over)),
-        within_groups=NOT_GROUPED
+        within_groups=Missing("the rows are not grouped: give groups=…")
         if grouped is None
         else defined(lambda: correlations_within(truth, judged, grouped, level=over)),
         errors=Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")

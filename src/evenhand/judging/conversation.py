@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 from evenhand.criteria import Option
+from evenhand.data.plain import by_key
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
 from evenhand.judging.token_probabilities import option_probabilities
@@ -227,17 +228,17 @@ class _Conversation:
             self.prompts[stage] = list(sent)
         question, shown = items[0].question, items[0].presentation
         alone, options, schema = not question.sheet, None, None  # without a schema, any text will do
-        if stage not in {"assessment", "summary"} and alone:
+        if not alone:
+            numbered = tuple([(item.number, item.presentation.answers) for item in items])
+            schema = _sheet_schema(numbered, reasoning=self.flow.reasoning)
+        elif stage not in {"assessment", "summary"}:
             reasons = ""
             if stage == "one_step":
                 reasons = "last" if self.flow.prompt == _VERDICT_FIRST else "first"
             options = shown.answers
             schema = _selection_schema(options, reasons)
-        elif not alone:
-            numbered = tuple([(item.number, item.presentation.answers) for item in items])
-            schema = _sheet_schema(numbered, reasoning=self.flow.reasoning)
         first = sent[0]["content"]
-        own = first.find(f"-{self.values['nonce']}>")  # in the first tag, behind which stands what is the row's own
+        own = first.find(f"-{self.values['nonce']}>")  # in the first tag, which begins the texts of the row
         request = Request(
             messages=sent,
             options=options,
@@ -485,9 +486,7 @@ def _selection_schema(answers: tuple[str, ...], reasons: str) -> Mapping[str, An
 def _sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning: bool) -> Mapping[str, Any]:
     """Return the schema of a reply with one entry per question, each with its number and one of its own answers."""
     reasons: dict[str, Any] = {"reasoning": {"type": "string"}} if reasoning else {}
-    by_answers: dict[tuple[str, ...], list[int]] = {}
-    for number, answers in numbered:
-        by_answers.setdefault(answers, []).append(number)
+    by_answers = by_key((answers, number) for number, answers in numbered)
     kinds = [
         _object(
             {

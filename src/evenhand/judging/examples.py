@@ -11,6 +11,7 @@ from typing import Any
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import LabelReader, classifications_of, context_of, field_of, field_or, text_of, texts_of
+from evenhand.data.plain import by_key
 from evenhand.errors import InvalidInputError
 from evenhand.question import Example, Question
 from evenhand.votes import is_missing
@@ -59,9 +60,7 @@ class ExamplePool:
 
     def _balanced(self, lots: Mapping[int, str], criterion: str) -> list[int]:
         """Draw the places of the cases: each next case has one of the labels drawn least often so far."""
-        left: dict[str, list[int]] = {}
-        for place in sorted(lots, key=lots.__getitem__, reverse=True):
-            left.setdefault(self.cases[place].label, []).append(place)
+        left = by_key((self.cases[place].label, place) for place in sorted(lots, key=lots.__getitem__, reverse=True))
         drawn: list[int] = []
         counts: Counter[str] = Counter()
         taken: set[str] = set()

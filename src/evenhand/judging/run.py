@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from evenhand.aggregation.verdict import VoteRules
+from evenhand.data.plain import by_key
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.calls import check_classified
 from evenhand.engines.free_engines import FreeEngine
@@ -134,9 +135,8 @@ def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
 
 def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
     """Warn (:class:`NoLogprobsWarning`) of judges that gave none."""
-    replied: dict[str, list[bool]] = {}
-    for vote in (vote for row in votes for vote in row if vote.selected_index is not None):
-        replied.setdefault(vote.judge_id, []).append(vote.probabilities is not None)
+    selecting = [vote for row in votes for vote in row if vote.selected_index is not None]
+    replied = by_key((vote.judge_id, vote.probabilities is not None) for vote in selecting)
     without = [judge_id for judge_id, given in replied.items() if not any(given)]
     if without:
         warnings.warn(

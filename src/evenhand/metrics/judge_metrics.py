@@ -62,10 +62,10 @@ from evenhand.modes.winrates import (
     ContestSummary,
     SystemSummary,
     WinratesMode,
-    alike,
     check_reduction,
     instance_rankings,
     winrates,
+    with_same_systems,
 )
 from evenhand.numbers import Missing
 from evenhand.options import AggregateVotesArguments, AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
@@ -655,7 +655,7 @@ class PairwiseJudge(JudgeMetric):
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
         """Return the responses of each instance, with the systems in one order."""
-        return alike(super().subjects(inputs, judged))
+        return with_same_systems(super().subjects(inputs, judged))
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from itertools import chain, groupby
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from evenhand.aggregation.scores import rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -38,8 +38,6 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Analysis, with_votes
 from evenhand.results.vote_columns import Cell
 from evenhand.votes import Verdict
-
-T = TypeVar("T")
 
 _MOST_COLUMNS = 10
 """The most columns of a table that can be read on a page."""

@@ -27,6 +27,7 @@ from evenhand.aggregation.scores import (
 )
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
+from evenhand.data.plain import by_key
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import (
@@ -446,9 +447,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         )
         for name in OF_RESPONSE
     }
-    categories: dict[str, list[tuple[int, ItemResult]]] = {}
-    for row, item in items:
-        categories.setdefault(item.category, []).append((row, item))
+    categories = by_key((item.category, (row, item)) for row, item in items)
     measures, (micro, answered, *rates) = vote_measures(
         [item.verdict for _, item in items],
         [item.met for _, item in items],

@@ -21,6 +21,7 @@ import numpy as np
 
 from evenhand.aggregation.verdict import TOLERANCE, check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion, fold_label
+from evenhand.data.plain import by_key
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
@@ -280,9 +281,7 @@ def select(
         whole = ((0.0, 1.0),) * len(names)
         return Selection(names, missing, None, None, None, None, whole, "missing_response", ())
     policy = on_position_bias or "average"
-    by_judge: dict[str, list[Vote]] = {}
-    for vote in votes:
-        by_judge.setdefault(vote.judge_id, []).append(vote)
+    by_judge = by_key((vote.judge_id, vote) for vote in votes)
     judged = [_judge_shares(own, len(names), policy) for own in by_judge.values()]
     weights = np.array([own[0].weight if aggregation == "weighted_mode" else 1.0 for own in by_judge.values()])
     known = np.array([own is not None for own, _, _ in judged])
@@ -323,9 +322,7 @@ def _judge_shares(votes: Sequence[Vote], count: int, policy: str) -> tuple[Float
     The first are None without an answer, and where the judge is set aside; the last is None with fewer than two orders
     that were answered.
     """
-    by_order: dict[tuple[int, ...], list[int | None]] = {}
-    for vote in sorted(votes, key=lambda vote: vote.order):
-        by_order.setdefault(vote.order, []).append(vote.selected_index)
+    by_order = by_key((vote.order, vote.selected_index) for vote in sorted(votes, key=lambda vote: vote.order))
     drawn = np.array([[*map(own.count, range(count)), len(own)] for own in by_order.values()], dtype=float)
     counts, asked = drawn[:, :-1], drawn[:, -1:]
     answered = counts.sum(axis=1) > 0
@@ -442,7 +439,6 @@ def _rate(name: str, selections: Sequence[Selection], level: Level) -> Candidate
 
 
 NOT_SCORED: Final = "no instance has two rotations answered"
-NO_CHOICE: Final = "no option was chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,8 +481,8 @@ class ChoiceHistograms:
 
     Attributes:
         n_options: Candidates shown.
-        places: The number of votes for each place, the first one first.
-        candidates: The number of votes for each candidate, in the order of the data.
+        places: The counts of each place, the first one first, and their test.
+        candidates: The counts of each candidate, in the order of the data, and their test.
     """
 
     n_options: int
@@ -733,7 +729,7 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
         return or_missing(difference, "no instance is scored in both runs")
 
     return UnrelatedEffect(
-        chosen=or_missing(share, NO_CHOICE),
+        chosen=or_missing(share, "no option was chosen"),
         difference=mean_difference("grade_score", (-1.0, 1.0)),
         corrected_difference=mean_difference("chance_corrected", (least - 1, 1 - least_without)),
         num_paired=sum(None not in (more.grade_score, fewer.grade_score) for more, fewer in pairs),
@@ -755,9 +751,7 @@ def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
 def grade_instance(votes: Sequence[Vote], *, seed: int = 0) -> InstanceGrade:
     """Return the grade of one judge's votes on one instance."""
     n_options = len(votes[0].order) if votes else 0
-    drawn: dict[int, list[Vote]] = {}
-    for vote in sorted(votes, key=lambda vote: vote.sample):
-        drawn.setdefault(vote.sample, []).append(vote)
+    drawn = by_key((vote.sample, vote) for vote in sorted(votes, key=lambda vote: vote.sample))
     scores, chances = [], []
     for cast in drawn.values():
         by_place, by_candidate = _counts(cast, n_options)
@@ -818,10 +812,7 @@ class GradeAnalysis(Analysis):
     @cached_property
     def runs(self) -> Mapping[tuple[str, bool], list[Cell]]:
         """``(prompt, with the unrelated option?)`` -> the instances."""
-        found: dict[tuple[str, bool], list[Cell]] = {}
-        for cell in self.entries:
-            found.setdefault((cell.about["prompt"], cell.about["with_unrelated"]), []).append(cell)
-        return found
+        return by_key(((cell.about["prompt"], cell.about["with_unrelated"]), cell) for cell in self.entries)
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:

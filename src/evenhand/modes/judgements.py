@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from evenhand.aggregation.scores import LengthPenalty, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.verdict import DEFAULT_RULES, Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
+from evenhand.data.plain import by_key
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
@@ -705,9 +706,7 @@ class VerdictAnalysis(Analysis):
     def by_system_and_criterion(self) -> Mapping[tuple[str, str], list[Judgement]]:
         """``(system, criterion name)`` -> its judgements."""
         cells: dict[tuple[str, str], list[Judgement]] = {cell: [] for cell in product(self.systems, self.by_name)}
-        for item in self.entries:
-            cells[item.system, item.criterion].append(item)
-        return cells
+        return cells | by_key(((item.system, item.criterion), item) for item in self.entries)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a row for each judgement."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from evenhand.aggregation.verdict import DEFAULT_RULES, TOLERANCE, Levels, VoteRules
 from evenhand.criteria import Criterion, Option
+from evenhand.data.plain import by_key
 from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
@@ -538,7 +539,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
         replies from the journal.
         """
-        asked, mode = _meeting(alike(subjects), next(self._rounds(alike(subjects), {})), 0), self
+        subjects, mode = with_same_systems(subjects), self
+        asked = _meeting(subjects, next(self._rounds(subjects, {})), 0)
         if self.design.rounds > 1:
             mode = replace(self, options=self.options.model_copy(update={"journal": None}))
         return RunEstimate.total([Mode.estimate(mode, asked, judges)] * self.design.rounds)
@@ -556,7 +558,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             InvalidInputError: If the instances name different systems, or these do not fit the design.
             TooManyFailuresError: If more votes fail than the settings allow.
         """
-        subjects, options = alike(subjects), options or self.options
+        subjects, options = with_same_systems(subjects), options or self.options
         held: dict[tuple[int, Pair], Contest] = {}
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
@@ -590,11 +592,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         journal. Where the budget is spent, nothing more is asked.
         """
         (drawn,) = self._rounds(subjects, {})
-        together: dict[object, list[int]] = {}
-        for place, pairs in drawn.items():
-            if pairs:
-                cluster = subjects[place].cluster
-                together.setdefault(place if cluster is None else cluster, []).append(place)
+        clusters = {place: subjects[place].cluster for place, pairs in drawn.items() if pairs}
+        together = by_key((place if cluster is None else cluster, place) for place, cluster in clusters.items())
         groups, systems = list(together.values()), tuple(subjects[0].texts)
         order = np.random.default_rng([self.options.seed, len(groups)]).permutation(len(groups)).tolist()
         left = [groups[number] for number in order]
@@ -649,7 +648,7 @@ def _meeting(subjects: Sequence[Subject], drawn: Drawn, number: int) -> list[Sub
     return [replace(subjects[place], pairs=dict.fromkeys(pairs, number)) for place, pairs in drawn.items()]
 
 
-def alike(subjects: Sequence[Subject]) -> list[Subject]:
+def with_same_systems(subjects: Sequence[Subject]) -> list[Subject]:
     """Return the same instances, each with the systems in the order of the first.
 
     Raises:
@@ -823,7 +822,7 @@ class WinrateAnalysis(Analysis):
 
     @property
     def _level(self) -> IntervalLevel:
-        """The level of intervals, and their method; what belongs together is in the contests."""
+        """The level and the method of intervals; the contests name the clusters."""
         return IntervalLevel(self.parameters["level"], None, self.parameters["interval"])
 
     @property
@@ -845,20 +844,23 @@ class WinrateAnalysis(Analysis):
         """Each two systems, in both directions -> the winrate of the first against the second, or its bounds."""
         found = {}
         for pair in self.ranking.pairs:
-            of, rate, never = (pair.first, pair.second), pair.win_rate, Missing("the two never met")
+            of, rate = (pair.first, pair.second), pair.win_rate
             leading = self.columns.bounds(rate, *of, level=self._level)[2]
             back = None if rate is None else rate.subtracted_from(1.0)
             turned = leading and leading.subtracted_from(1.0)
             for sides, value, bounds in ((of, rate, leading), (of[::-1], back, turned)):
-                found[sides] = Measure("winrate", (), or_missing(value, never.reason), "score", bounds=bounds)
+                shown = or_missing(value, "the two never met")
+                found[sides] = Measure("winrate", (), shown, "score", bounds=bounds)
         return found
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the winrate of each system, and if there are more than two, that against each other system."""
-        name, met = self.criterion.name, dict[tuple[str, ...], list[Contest]]()
-        for each in self.entries:
-            for sides in ((each.first,), (each.second,), (each.first, each.second), (each.second, each.first)):
-                met.setdefault(sides, []).append(each)
+        name = self.criterion.name
+        met = by_key(
+            (sides, each)
+            for each in self.entries
+            for sides in ((each.first,), (each.second,), (each.first, each.second), (each.second, each.first))
+        )
         found = [_side(system, name, met[system,]) for system in self.systems if (system,) in met]
         for first, second in combinations(self.systems if len(self.systems) > 2 else (), 2):
             if (first, second) in met:

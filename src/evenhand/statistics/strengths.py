@@ -417,8 +417,12 @@ def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, d
     reasons = {}
     for system in sorted(set(range(len(took))) - set(placed.tolist())):
         won, lost = took[system].any(), took[:, system].any()
-        reason = _NO_CHAIN if won and lost else f"{'won' if won else 'lost'} every contest: no finite strength"
-        reasons[system] = (_APART if connected else reason) if won or lost else NO_CONTEST
+        reason = _APART if connected else _NO_CHAIN
+        if not won and not lost:
+            reason = NO_CONTEST
+        elif not connected and not (won and lost):
+            reason = f"{'won' if won else 'lost'} every contest: no finite strength"
+        reasons[system] = reason
     return placed, reasons
 
 
