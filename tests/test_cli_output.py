@@ -10,8 +10,7 @@ import pytest
 
 from evenhand.by_name import open as open_results
 from evenhand.cli import main
-from evenhand.data.rows import KINDS
-from evenhand.results.vote_columns import header_of
+from evenhand.results.vote_columns import RESULT_KINDS, header_of
 from evenhand.run_files import JOBS
 from tests.support.processes import Running
 from tests.support.rows import write_rows
@@ -62,7 +61,7 @@ def test_the_result_is_saved_before_it_is_printed(verb, number, data, monkeypatc
     said = capsys.readouterr().err
     monkeypatch.undo()
     assert out.exists(), said
-    assert report or header_of(out)["evenhand"] in KINDS
+    assert report or header_of(out)["evenhand"] in RESULT_KINDS
     assert report or open_results(out)
     assert out.stat().st_size
     if number == errno.EPIPE:

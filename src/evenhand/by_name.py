@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evenhand import read_votes, row_runs
-from evenhand.data.rows import KINDS, named_rows
+from evenhand.data.rows import named_rows
 from evenhand.errors import InvalidInputError
-from evenhand.modes.any_mode import ANALYSES
+from evenhand.modes.any_mode import ANALYSES, find_mode
 from evenhand.options import (
     AggregateVotesArguments,
     AgreementArguments,
@@ -25,7 +25,7 @@ from evenhand.options import (
 )
 from evenhand.reliability_report import report_reliability
 from evenhand.results.made_by import run_record
-from evenhand.results.vote_columns import Cell
+from evenhand.results.vote_columns import RESULT_KINDS, Cell
 from evenhand.streams import FunctionCall, judge_stream
 from evenhand.votes import Vote
 
@@ -85,16 +85,25 @@ def call_of(name: str, data: object, given: Mapping[str, Any]) -> tuple[Function
     run, arguments = FUNCTIONS[name]
     fields, job = arguments.model_fields, FunctionCall(name, run, arguments(**given))
     kept = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
-    verb = "judge" if name == "run_mode" else name.replace("_", "-")
+    verb = name.replace("_", "-")
+    if name == "run_mode":
+        verb, kept["mode"] = "judge", find_mode(given["mode"]).kind
     return job, run_record(verb, {**({} if data is None else {"data": data}), **kept})
 
 
-def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - as above
-    """Run a call on all rows together, or with ``stream_to`` part by part; the result keeps the record of the run."""
+def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None, *, limit: int | None = None) -> Any:  # noqa: ANN401 - as above
+    """Run a call on all rows together, or with ``stream_to`` part by part; the result keeps the record of the run.
+
+    Args:
+        job: The call.
+        data: The rows.
+        record: The run, as results keep it.
+        limit: With ``stream_to``, take this many rows at most.
+    """
     if getattr(job.options, "stream_to", None) is not None:
         split = job.options.split
         count = len(data) if isinstance(data, Sized) and not isinstance(data, str | Mapping) else None
-        return judge_stream(job, named_rows(data, split), count=count, record=record)
+        return judge_stream(job, named_rows(data, split), count=count, limit=limit, record=record)
     result = job.function(data, job.options)
     kept = record is not None and job.name != "grade_scores" and isinstance(result, Results)  # which has no verb
     return replace(result, run_file=record) if kept else result
@@ -186,7 +195,7 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         key.removesuffix(_RUN): run
         for key, run in scores.items()
-        if key.endswith(_RUN) and isinstance(run, Mapping) and run.get("evenhand") in KINDS
+        if key.endswith(_RUN) and isinstance(run, Mapping) and run.get("evenhand") in RESULT_KINDS
     }
 
 

@@ -39,7 +39,7 @@ from evenhand.data.fields import (
     text_of,
     weights_by_judge,
 )
-from evenhand.data.plain import briefly, plain_cell
+from evenhand.data.plain import briefly, by_key, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
@@ -100,7 +100,7 @@ class RecordedVote:
     """A recorded vote.
 
     Attributes:
-        number: Of its row.
+        number: The number of its row.
         instance: The instance of the vote, by its place among the ids.
         judge: The judge who cast it.
         sample: The number of the draw, from 0.
@@ -314,7 +314,7 @@ class RecordedVotes:
         samples = 1 + max((vote.sample for vote in self.votes), default=0)
         return given.model_copy(update={"samples": samples, "check_positional_bias": False, **grid})
 
-    def described(self, group_fields: str | Sequence[str] | None) -> dict[str, Any]:
+    def row_parameters(self, group_fields: str | Sequence[str] | None) -> dict[str, Any]:
         """Return what a result repeats of the rows and their columns."""
         groups = {each: self.names_of_instances(each, "group_fields") for each in group_columns(group_fields)}
         return {"evenhand_version": __version__, "n": len(self.ids), **named_groups(groups), **self.fields}
@@ -322,7 +322,7 @@ class RecordedVotes:
     def parameters(self, options: RunOptions) -> dict[str, Any]:
         """Return what a result repeats of the votes, and of the options that say how they are scored."""
         return {
-            **self.described(options.group_fields),
+            **self.row_parameters(options.group_fields),
             "judges": list(self.judges),
             "votes": list(self.columns),
             "id_field": self.column("id_field"),
@@ -335,12 +335,10 @@ class RecordedVotes:
         Args:
             reader_of: The reader of the options that were offered to a vote.
         """
-        columns: dict[tuple[str, int], list[int]] = {}
         long = self.column("judge_field") is not None
-        for place, vote in enumerate(self.votes):
-            columns.setdefault(("" if long else vote.judge, id(reader_of(vote))), []).append(place)
+        columns = (("" if long else vote.judge, id(reader_of(vote))) for vote in self.votes)
         found: dict[int, Selected] = {}
-        for own in columns.values():
+        for own in by_key(zip(columns, range(len(self.votes)), strict=True)).values():
             reader, cells = reader_of(self.votes[own[0]]), [self.votes[place].cell for place in own]
             found |= zip(own, reader.read_most(cells, lambda at, own=own: self.votes[own[at]].who), strict=True)  # type: ignore[misc] # bound
         return [found[place] for place in range(len(self.votes))]
@@ -749,7 +747,7 @@ def verdicts_of_votes(
     if lacking and more.get("rule") in WEIGHTED_RULES:
         raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
-        **read.described(options.group_fields),
+        **read.row_parameters(options.group_fields),
         "votes": list(read.judges),
         **({} if None in read.ids else {"ids": list(read.ids)}),
         "gold_fields": options.gold_fields,
@@ -787,10 +785,7 @@ def measure_agreement(data: object, options: AgreementArguments) -> Results:
     if options.as_index and options.criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     if options.criteria is None:
-        columns: dict[str, list[object]] = {}
-        for vote in (vote for read in reads for vote in read.votes):
-            columns.setdefault(vote.judge, []).append(vote.cell)
-        criterion = categories_of(columns)
+        criterion = categories_of(by_key((vote.judge, vote.cell) for read in reads for vote in read.votes))
     else:
         criterion = load_criterion(options.criteria)
     reader, order = LabelReader(criterion, as_index=options.as_index), tuple(range(len(criterion.options)))

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, Union
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from evenhand.data.plain import parse_json, parse_yaml, read_text
+from evenhand.data.plain import MOST_YAML_BYTES, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
 from evenhand.files import check_out, expanded
 from evenhand.options import (
@@ -34,7 +34,6 @@ from evenhand.options import (
 )
 from evenhand.results.made_by import LEFT_OUT, absolute
 
-MOST_BYTES: Final = 1024**2
 TEXTS: Final = ("guidelines", "prompt")
 """Options that may name a file that holds the text."""
 
@@ -277,7 +276,7 @@ class RunFile:
                 raise InvalidInputError(f"{what} is not a saved result that says which run made it; give a run file")
             options = absolute(run, path.parent)
             return cls(str(given), options, tuple(options.pop(LEFT_OUT, ())))
-        text = read_text(path, what, MOST_BYTES)
+        text = read_text(path, what, MOST_YAML_BYTES)
         held = (parse_json if path.suffix.lower() == ".json" else parse_yaml)(text, what)
         if not isinstance(held, dict):
             raise InvalidInputError(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from evenhand.by_name import FUNCTIONS, run_job
-from evenhand.data.rows import named_rows, read_log, read_rows
+from evenhand.data.rows import read_log, read_rows
 from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, write_texts
@@ -22,7 +23,7 @@ from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
 from evenhand.results.results import SUFFIXES
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RunFile
-from evenhand.streams import FunctionCall, judge_stream
+from evenhand.streams import FunctionCall
 
 NOT_KEPT: Final = ("out", "report", "format", "config")
 """Options that the run of a result does not keep: a second run overwrites nothing."""
@@ -73,26 +74,21 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     """
     job.check_complete()
     check_outputs(job)
-    asked, split = job, getattr(job, "split", None)
     demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
     data = load_rows() if demo else job.data
-    rows: Sequence[Mapping[str, Any]] = ()
-    is_streamed = getattr(job, "stream_to", None) is not None
-    if not is_streamed:
-        rows = read_rows(data, split)
-        rows = (read_log(rows) if getattr(job, "log", False) else rows)[: job.limit]
-    if isinstance(job, AgreementJob) and job.annotator_test is not None:
-        return stand_in_test(measure_agreement(rows, job.model_copy(update={"split": None})), job.annotator_test)
-    changes: dict[str, Any] = {"split": None} if hasattr(job, "split") else {}  # the rows are read
-    job = job.model_copy(update=changes)
+    record = run_record(job.verb(), {name: value for name, value in job.given.items() if name not in NOT_KEPT})
     call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
-    record = run_record(job.verb(), {name: value for name, value in asked.given.items() if name not in NOT_KEPT})
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
-    if is_streamed:
-        return judge_stream(call, named_rows(data, split), limit=job.limit, record=record)
-    return run_job(call, rows, record)
+    if getattr(job, "stream_to", None) is not None:
+        return run_job(call, data, record, limit=job.limit)
+    rows = read_rows(data, getattr(job, "split", None))
+    rows = (read_log(rows) if getattr(job, "log", False) else rows)[: job.limit]
+    job = job.model_copy(update={"split": None})  # the rows are read
+    if isinstance(job, AgreementJob) and job.annotator_test is not None:
+        return stand_in_test(measure_agreement(rows, job), job.annotator_test)
+    return run_job(replace(call, options=job), rows, record)
 
 
 def check_outputs(job: Job) -> None:

@@ -105,7 +105,7 @@ class Block:
     Attributes:
         number: The number of the part that holds them.
         first: The index of the first in the whole run.
-        rows: The rows, with ids and the digits of their contents.
+        rows: The rows, with ids and the digests of their contents.
         names: Their names in messages.
     """
 
@@ -264,7 +264,7 @@ class Stream:
     def part_rows(self) -> int:
         """The number of rows in a part; with batches enough for one wave of the blocks that are judged at once."""
         waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in self.judges if isinstance(judge, BatchJudge)]
-        votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first.ids)
+        votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first)
         return self.job.options.part_rows or max(FEWEST_ROWS, votes * rows // max(self.votes, rows))
 
     def blocks(self) -> Iterator[tuple[Block, int | None]]:

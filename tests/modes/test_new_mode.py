@@ -78,6 +78,7 @@ def test_the_function_judges_each_system_and_prints_its_measures():
     found = toned()
     assert [(each.instance, each.system) for each in found] == [(row, system) for system in "ab" for row in range(6)]
     assert found["0/b/None"].views[0].unscored_reason == "missing_response"
+    assert found.run_file["mode"] == "tone"
     table = found.to_pandas()
     assert list(table.columns) == ["instance", "system", "score", "tone", "cluster"]
     for system, measures in found.measures.items():

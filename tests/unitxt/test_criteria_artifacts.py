@@ -61,6 +61,7 @@ def test_a_criterion_comes_back_from_its_own_json(criterion, tmp_path):
         (without(PLAIN, "description"), "has the requirement None; it must be a text"),
         ({**PLAIN, "options": [{"label": "Polite", "value": "much"}]}, "has the value 'much': Input should be a valid"),
         ({**TYPED, "weigth": 2}, "has the field 'weigth'. Did you mean 'weight'?"),
+        ({**PLAIN, "options": 5}, "has the options 5; give a list"),
         ({**TYPED, "options": ["Polite", "Rude"]}, "is 'Polite'; give a mapping"),
         ({**TYPED, "option_map": {"Polte": 1.0}}, "has the option_map {'Polte': 1.0}; its options are"),
         ({**TYPED, "na_options": ["Absent"]}, "the criterion 'tone' has the na_options ['Absent']; its options are"),

@@ -275,9 +275,10 @@ def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
 
 def _has_labels(data: Mapping[str, Any]) -> bool:
     """Return whether a criterion has options with labels, as in a rubric; unitxt's options have names."""
-    options, own = data.get("options"), not {"__type__", "option_map", "na_options"} & data.keys()
-    named = ("name" in each and "label" not in each for each in options or () if isinstance(each, dict))
-    return own and isinstance(options, list) and not any(named)
+    options = data.get("options")
+    if not isinstance(options, list) or {"__type__", "option_map", "na_options"} & data.keys():
+        return False
+    return not any("name" in each and "label" not in each for each in options if isinstance(each, dict))
 
 
 def _fields_of_unitxt(data: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -339,7 +339,9 @@ def _comparison(given: object, has: str, first: str, second: str, *, numbers: bo
     """
     vote = None
     if numbers and isinstance(given, int | float) and not isinstance(given, bool) and (given == 0 or 1 <= given <= 2):
-        vote = TIE if given in (0, 1.5) else "first" if given < 1.5 else "second"
+        vote = "first" if given < 1.5 else "second"
+        if given in (0, 1.5):
+            vote = TIE
     elif not numbers and isinstance(given, str) and given in _WINNERS:
         vote = _WINNERS[given]
     elif not is_missing(given):

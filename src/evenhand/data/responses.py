@@ -351,7 +351,7 @@ def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[st
         InvalidInputError: If the data lack a row, or have another number of rows.
     """
     instances = {about["instance"]: about.get("prompt_id") for about in abouts}
-    ids = dict(zip(instances, map(said["ids"].__getitem__, instances), strict=True)) if said.get("ids") else instances
+    ids = {row: said["ids"][row] for row in instances} if said.get("ids") else instances
     judged = max(said["n"], max(instances) + 1)
     if None in names or None in ids.values():
         if len(names) < judged or said["n"] == judged < len(names):

@@ -428,7 +428,7 @@ class IdentifiedRows(list[Row]):
 
     Attributes:
         ids: One per row.
-        contents: The digests of what each of these holds, joined.
+        contents: The digests of their contents, joined.
     """
 
     def __init__(self) -> None:
@@ -602,15 +602,3 @@ def read_log(source: object) -> list[Row]:
         InvalidInputError: If it cannot be read, or has no shape that is known, or not throughout.
     """
     return rows_of_log(read_rows(source), repr(str(source)) if isinstance(source, (str, Path)) else "the log")
-
-
-KINDS: Final[Mapping[str, str]] = {
-    "judgements": "judgements",
-    "winrates": "contests",
-    "checklist": "checked responses",
-    "grade_scores": "graded instances",
-    "mode_results": "results of a mode",
-    "aggregated_votes": "aggregated votes",
-    "agreement": "the agreement of raters",
-}
-"""Kind of a saved result in its header -> what it holds, for messages."""

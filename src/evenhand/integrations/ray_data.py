@@ -120,12 +120,9 @@ def judge_on_ray(
             raise InvalidInputError(
                 f"{judge.judge_id!r} sends batches (batch=True), for which one process suffices: leave out batch or Ray"
             )
-    paths = [str(each) for each in (data if isinstance(data, list | tuple) else [data]) if isinstance(each, str | Path)]
-    opened = [path for path in paths if path == "-" or is_opened(Path(path))]
-    if data is None or opened or isinstance(data, Iterator):
-        raise InvalidInputError(
-            f"the data are {opened[0] if opened else data!r}, which other processes cannot read; name a file"
-        )
+    is_pipe = isinstance(data, str | Path) and (str(data) == "-" or is_opened(Path(data)))
+    if data is None or is_pipe or isinstance(data, Iterator):
+        raise InvalidInputError(f"the data are {data!r}, which other processes cannot read; name a file")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # or a reader would start a cluster of its own
     try:

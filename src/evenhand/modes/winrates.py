@@ -878,9 +878,9 @@ class WinrateAnalysis(Analysis):
             for sides in (of, of[::-1]):
                 yield Reported("", sides, self.head_to_head[sides], pair.contests)
             name = "winrate.difference" if self.ranking.balanced else "strength.difference"
-            reason = "the data say nothing about it"
+            difference = or_missing(pair.difference, "the data say nothing about it")
             p_value = None if pair.difference_test is None else pair.difference_test.adjusted_p_value
-            yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
+            yield from reported_difference(name, of, difference, pair.contests, p_value=p_value)
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         yield from self.reported_agreements()

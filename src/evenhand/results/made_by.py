@@ -158,11 +158,7 @@ def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if name in NOT_KEPT:
             continue
         try:
-            if name in PATHS and value is not None:
-                several = name == "data" and isinstance(value, list | tuple)
-                found[name] = list(map(_path_text, value)) if several else _path_text(value)
-            else:
-                found[name] = _plain_value(value)
+            found[name] = _path_text(value) if name in PATHS and value is not None else _plain_value(value)
         except TypeError:
             left_out.append(name)
     return absolute(found, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
@@ -198,8 +194,6 @@ def _plain_value(value: object) -> Any:  # noqa: ANN401 - any plain value
         return {str(_plain_value(key)): _plain_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain_value(each) for each in value]
-    if isinstance(value, type) and value.__module__ != "__main__":
-        return f"{value.__module__}:{value.__qualname__}"
     raise TypeError
 
 
@@ -235,7 +229,7 @@ def _with_paths(run: Mapping[str, Any], folder: Path, change: Callable[[str, str
     found = dict(run)
     for name in found.keys() & (PATHS | REFERENCES):
         value = found[name]
-        if name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
+        if name in REFERENCES and isinstance(value, list | tuple):
             found[name] = [change(name, each) if isinstance(each, str) else each for each in value]
         elif isinstance(value, str) and not (
             (name == "journal" and value == "default")

@@ -24,7 +24,6 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.data.responses import JudgedTexts
-from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
 from evenhand.files import check_ending, check_path, expanded, write_texts
 from evenhand.numbers import format_count
@@ -48,6 +47,7 @@ from evenhand.results.measures import (
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import (
     PREFIX,
+    RESULT_KINDS,
     Cell,
     InMemory,
     OnDisk,
@@ -77,7 +77,7 @@ class Analysis:
     """
 
     kind: ClassVar[str]
-    """The name of the kind of results in saved files: one of :data:`~evenhand.data.rows.KINDS`."""
+    """The name of the kind of results in saved files: one of :data:`~evenhand.results.vote_columns.RESULT_KINDS`."""
 
     judged: ClassVar[tuple[str, ...]]
     """The keys of the header that say what was judged."""
@@ -346,7 +346,7 @@ class Analysis:
     @property
     def holds(self) -> str:
         """The content of the results, for messages."""
-        return KINDS[self.kind]
+        return RESULT_KINDS[self.kind]
 
 
 def with_votes(record: dict[str, Any], cast: Iterable[Vote], *, votes: bool) -> dict[str, Any]:

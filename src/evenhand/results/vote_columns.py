@@ -35,7 +35,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, Va
 from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
-from evenhand.data.rows import KINDS as RESULT_KINDS
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, parquet_file
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
@@ -846,6 +845,17 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
 
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
 """The parameters that differ from part to part."""
+
+RESULT_KINDS: Final[Mapping[str, str]] = {
+    "judgements": "judgements",
+    "winrates": "contests",
+    "checklist": "checked responses",
+    "grade_scores": "graded instances",
+    "mode_results": "results of a mode",
+    "aggregated_votes": "aggregated votes",
+    "agreement": "the agreement of raters",
+}
+"""Kind of a saved result in its header -> what it holds, for messages."""
 
 _JUDGED: Final = ("systems", "criteria", "criterion", "rubric", "checklists")
 """The keys of headers that say what was judged."""
