@@ -58,6 +58,7 @@ from evenhand.read_votes import Pair, answer_of, read_answers, read_comparisons,
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.unitxt.loading import (
+    describe,
     kind_of,
     load_checklist,
     load_comparison,
@@ -65,7 +66,6 @@ from evenhand.unitxt.loading import (
     load_of_rows,
     load_rubric,
     resolve,
-    shown,
 )
 from evenhand.votes import is_missing
 
@@ -311,7 +311,7 @@ def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]
         return rubric.criteria, rubric
     for reference, kind in zip(references, kinds, strict=True):
         if kind != "criterion":
-            raise InvalidInputError(f"{shown(reference)} is a {kind}; give criteria here, or a rubric alone")
+            raise InvalidInputError(f"{describe(reference)} is a {kind}; give criteria here, or a rubric alone")
     criteria = tuple(load_criterion(reference) for reference in references)
     names_of(criteria)
     return criteria, None

@@ -1,4 +1,4 @@
-"""Several askers, one journal: no reply is bought twice, and nobody waits for the dead."""
+"""Several askers, one journal: no reply is bought twice, and no process waits for a dead one."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The one door: what may not leave does not leave, whoever asks and whatever answers. The server counts."""
+"""The one door: what may not leave does not leave, for any judge and any mode. The server counts."""
 
 import json
 import math

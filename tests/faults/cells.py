@@ -39,7 +39,7 @@ def is_hit(number: int) -> bool:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a run under a trouble comes to.
+    """The expected result of a run under a trouble.
 
     Attributes:
         scored: The share of votes that are scored, or the least and the greatest where it depends on chance.
@@ -47,11 +47,11 @@ class Expected:
         causes: How their errors begin: with one of these.
         error: The run ends in an error whose message matches this; None where it ends in a result.
         attempts: No request is sent more often, the first attempt included.
-        requests: So many are sent at most, in the first run.
-        tokens: So many are paid for at most, in the first run.
+        requests: The most that are sent in the first run.
+        tokens: The most that are paid for in the first run.
         repaired: The least share of votes scored when the same is run again and the server is well; None for as many.
-        bought_twice: So many replies at most were sent in full and asked for again.
-        lost: So many verdicts at most were sent in full and are in no vote of the first run.
+        bought_twice: The most replies that were sent in full and asked for again.
+        lost: The most verdicts that were sent in full and are in no vote of the first run.
     """
 
     scored: float | tuple[float, float] = 1.0
@@ -73,7 +73,7 @@ class Trouble:
     Attributes:
         name: In the table.
         faults: What the server does.
-        hits: The faults happen to the rows of :func:`is_hit`; otherwise to whatever request comes.
+        hits: The faults happen to the rows of :func:`is_hit`; otherwise to any request.
         numbers: The rows that are judged.
         settings: Of the engine.
         options: Of the run.

@@ -1,7 +1,7 @@
 """Every way of judging over rows whose true verdicts are known, and a server's judge that gives them.
 
-A row is told by its number in its texts, and the truth is a hash of that number and of what is asked: whatever a tool
-says of a row, and in whatever order it asks, it can be compared with what the server's judge thinks.
+The texts of a row hold its number, and the truth is a hash of that number and of what is asked: all that a tool says
+of a row, in any order, can be compared with what the server's judge thinks.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def limited(under: str) -> Callable[[Scene], Run]:
 
 
 def ended(name: str, share: float = 0.4) -> Callable[[Scene], Run]:
-    """In a process that gets a signal when the server has answered so many of the requests that the votes need."""
+    """In a process that gets a signal when the server has answered this share of the requests that the votes need."""
 
     def judge(scene: Scene) -> Run:
         enough = share * planned_votes(scene.mode, tuple(scene.trouble.numbers))
@@ -111,14 +111,14 @@ def together(*under: str) -> Callable[[Scene], Run]:
 
 
 def without_a_server(scene: Scene) -> Run:
-    """At an address where nobody listens."""
+    """At an address where no server listens."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         return scene.run(base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
 
 
 def at_an_unknown_host(scene: Scene) -> Run:
-    """At a name that nobody has: RFC 6761 keeps it so."""
+    """At a name that no host has: RFC 6761 reserves it."""
     return scene.run(base_url="http://judge.invalid/v1")
 
 

@@ -1,4 +1,4 @@
-"""Every trouble, with our own engine, litellm, and an engine of unitxt behind the bridge: what it comes to."""
+"""Every trouble, with our own engine, litellm, and an engine of unitxt behind the bridge: the expected result."""
 
 from itertools import cycle
 

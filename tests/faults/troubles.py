@@ -43,7 +43,7 @@ WITHOUT: Final = {"litellm": None, "bridge": None}
 
 
 def share(rate: float) -> list[int]:
-    """The numbers of so many of the requests, drawn once."""
+    """The numbers of this share of the requests, drawn once."""
     draw = random.Random(4)
     return [number for number in range(1, 20_000) if draw.random() < rate]
 
@@ -60,7 +60,7 @@ def in_body(change: Callable[[dict[str, Any]], object]) -> Fault:
 
 
 def with_logprobs(logprob: float, *, places: int | None = None) -> Fault:
-    """A reply all of whose log-probabilities are this number, for so many of its tokens."""
+    """A reply all of whose log-probabilities are this number, for the first ``places`` of its tokens."""
 
     def change(body: dict[str, Any]) -> None:
         logprobs = body["choices"][0].get("logprobs")
@@ -81,7 +81,7 @@ def passes(name: str, *faults: Fault, **more: Any) -> Trouble:
 
 
 def often(name: str, rate: float, retries: int = 8, **fault: Any) -> Trouble:
-    """What passes, but comes to so many of the requests."""
+    """What passes, but happens to this share of the requests."""
     attempts = 1 + 4 * retries if fault["status"] == 429 else 1 + retries  # a 429 counts as a quarter
     return Trouble(
         name,
@@ -250,7 +250,7 @@ TROUBLES: Final = (
         expected=Expected(scored=0, reasons=["engine_error"], causes=["http_307"], error=FAILED, requests=4),
         of=WITHOUT,
     ),
-    # nobody is there
+    # no server is there
     Trouble(
         "away for a second",
         [Fault("away", seconds=1.0, on=[3], times=1)],

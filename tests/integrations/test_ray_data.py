@@ -155,7 +155,7 @@ def test_a_worker_that_is_killed_loses_no_row_and_no_reply(server, tmp_path):
 
 @contextmanager
 def driven(server, data, folder, finished):
-    """A driver in a process of its own, when the server has given so many replies."""
+    """A driver in a process of its own, when the server has given a number of replies."""
     script = (
         "import sys; from pathlib import Path; from types import SimpleNamespace\n"
         "from tests.integrations.test_ray_data import judged\n"

@@ -23,7 +23,7 @@ ONE_EACH: Final = ("require", "format")
 
 def flags_of(model: type[Options]) -> object:
     """Return the type of a parameter that takes the options of a model as flags, for cyclopts and pydantic."""
-    return Annotated[words_of(model), Parameter(name="*"), PlainValidator(partial(built, model))]
+    return Annotated[words_of(model), Parameter(name="*"), PlainValidator(partial(options_of_words, model))]
 
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ else:
         __class_getitem__ = staticmethod(flags_of)
 
 
-def built(model: type[Model], words: Mapping[str, object]) -> Options:
+def options_of_words(model: type[Model], words: Mapping[str, object]) -> Options:
     """Return the options that the words of the shell set; those of a job also by the environment and a run file."""
     given = {name: value_of(name, model.model_fields[name], value) for name, value in words.items()}
     if not issubclass(model, Job):

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
 from evenhand.cli.output import EXIT_CHECK_FAILED, complain, save, say
-from evenhand.cli.result_verbs import opened
+from evenhand.cli.result_verbs import open_result
 from evenhand.files import check_ending, check_out
 from evenhand.options import PlanOptions
 
@@ -45,7 +45,7 @@ def correct(
         check_ending(place, SAVED_AS)
     for each in require:
         Condition.parse(each)
-    results = opened(run)
+    results = open_result(run)
     found = corrected(results, gold, design=design, level=level, label_field=label_field)
     say(found, *save(found, place, "corrected scores"), saved=place)
     failed = check(results, require, corrected=found).failed if require else ()
@@ -83,7 +83,7 @@ def to_label(
 
     checked = check_out(out, [results, data]) or out
     sheet = drawn(
-        opened(results),
+        open_result(results),
         n,
         data=data,
         design=design,
@@ -123,5 +123,5 @@ def plan(pilot: str | None = None, /, *, gold: Path | None = None, options: Flag
     from evenhand.labels.plan import plan as planned  # noqa: PLC0415 - seconds of import
 
     asked = {} if options is None else {name: getattr(options, name) for name in options.model_fields_set}
-    say(planned(None if pilot is None else opened(pilot), gold=gold, **asked))
+    say(planned(None if pilot is None else open_result(pilot), gold=gold, **asked))
     return 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 
 
-def opened(path: str) -> Results:
+def open_result(path: str) -> Results:
     """Open a saved result."""
     from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 
@@ -68,7 +68,7 @@ def show(
         shown = (f"  {name}: {briefly(value)}" for name, value in rows[0].items())
         say(f"{file}: {format_count(len(rows), 'row')}, the first one:", *shown)
         return 0
-    results = opened(file)
+    results = open_result(file)
     if listed and (row is not None or checks is not None):
         raise InvalidInputError(
             "--flips, --disagreements, --unscored and --worst list verdicts, and go neither with a row nor with "
@@ -111,7 +111,7 @@ def rescore(
         out: Write the result there: .parquet is read again, .jsonl is an export.
     """
     given = {} if rules is None else {name: getattr(rules, name) for name in rules.model_fields_set}
-    results = opened(file)
+    results = open_result(file)
     taken = inspect.signature(results.analysis.rescored).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
     for name in given:
@@ -135,7 +135,7 @@ def compare(before: str, after: str, /, *, checks: Flags[Checks] = None) -> int:
         after: Another one of its kind, of the same rows.
         checks: The conditions, and how the result is printed.
     """
-    return end(opened(before).compare(opened(after)), checks)
+    return end(open_result(before).compare(open_result(after)), checks)
 
 
 def export(
@@ -157,7 +157,7 @@ def export(
         out: The file; forms but that of a saved result are printed without it.
     """
     place = check_out(out, [file])
-    results = _filtered(opened(file), where)
+    results = _filtered(open_result(file), where)
     if form is None:
         return _keep(results, file, out, None)
     rows = [as_plain(dict(record)) for record in results.records()]
@@ -230,7 +230,7 @@ def report(
         if out is None:
             raise InvalidInputError("report --plot needs --out, the file of the picture: .svg, .png or .pdf")
         place = check_out(out, [run])
-        say(opened(run).plot(plot, out).caption, saved=place)
+        say(open_result(run).plot(plot, out).caption, saved=place)
         return 0
     from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
 
@@ -240,7 +240,7 @@ def report(
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "title": title}
     if other is not None:
-        how |= {"other": opened(other), "names": (run, other)}
-    write_report(place, opened(run), **how)
+        how |= {"other": open_result(other), "names": (run, other)}
+    write_report(place, open_result(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
     return 0

@@ -686,7 +686,7 @@ def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
 
 
 class ReplayEngine(FreeEngine):
-    """Answer from a recording, whichever judge's replies it holds, and refuse requests that it does not hold.
+    """Answer from a recording of any judge, and refuse requests that it does not hold.
 
     Raises:
         InvalidInputError: If the file cannot be read, or holds two replies to one request.

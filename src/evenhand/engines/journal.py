@@ -140,10 +140,10 @@ def _make_private(path: Path) -> None:
 
 
 def check_format(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse what is no journal, or is of a version that is not known here.
+    """Refuse a file that is not a journal, or has an unknown version.
 
     Raises:
-        JournalError: If it is so.
+        JournalError: If it is such a file.
     """
     application, version = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -527,7 +527,7 @@ def prune(path: Path, older_than: float) -> tuple[int, int]:
         older_than: The age in seconds above which replies are removed.
 
     Returns:
-        How many replies were removed, and how many are left.
+        The numbers of replies that were removed, and that are left.
 
     Raises:
         InvalidInputError: If there is no journal.
@@ -561,7 +561,7 @@ def export_lines(path: Path) -> Iterator[str]:
 
 
 def row_of_line(text: str) -> Row | None:
-    """Return the row of an exported line; None if it is none, or its key is not that of what it holds."""
+    """Return the row of an exported line; None if it is not a reply, or its key does not fit its content."""
     try:
         line = json.loads(text)
         identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
@@ -577,7 +577,7 @@ def recorded_rows(path: Path) -> Iterator[Row]:
     """Yield the replies of a recording: a journal, or an exported one.
 
     Raises:
-        InvalidInputError: If it cannot be read, or has a line that is no reply.
+        InvalidInputError: If it cannot be read, or has a line that is not a reply.
         JournalError: If it is a journal that cannot be used.
     """
     try:
@@ -588,7 +588,7 @@ def recorded_rows(path: Path) -> Iterator[Row]:
             for number, text in enumerate(lines, start=1):
                 if (row := row_of_line(text)) is None:
                     raise InvalidInputError(
-                        f"line {number} of the recording {str(path)!r} is no reply: give what 'evenhand journal "
+                        f"line {number} of the recording {str(path)!r} is not a reply: give what 'evenhand journal "
                         "export' writes"
                     )
                 yield row
@@ -604,8 +604,8 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
         lines: The exported lines.
 
     Returns:
-        How many replies are new, and the numbers of the lines, from 1, that are none, or whose key is not that of what
-        they hold.
+        The number of new replies, and the numbers of the lines, from 1, that are not replies, or whose key does not fit
+        their content.
     """
     faults: list[int] = []
 

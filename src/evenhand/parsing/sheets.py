@@ -32,7 +32,7 @@ _INDEX_FIELDS = {"", "index", "id", "item", "item_index", "item_number", "number
 _INDEX_FIELDS |= {"question_index", "question_number"}
 _SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
 _PREFIX = re.compile("^(?:final|overall|your|my|the)_")
-"""What a judge puts before the name of a field: "final_answer" is an answer too."""
+"""A word that judges put before the name of a field: "final_answer" is an answer too."""
 _NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:(?:here are )?(?:(?:my|the|final|own)\s+)*(?:answers?|verdicts?|ratings?|checklist))\s*[:：]?|[`~]{3,}\w*",

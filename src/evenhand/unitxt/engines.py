@@ -165,22 +165,22 @@ class HostedArtifact(EngineArtifact):
     data_classification_policy = [*HOSTED]
 
 
-def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **defaults: Any) -> type[EngineArtifact]:
+def _derive(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **defaults: Any) -> type[EngineArtifact]:
     """Derive the artifact of an engine, with other defaults of these fields; unitxt knows it by the engine's name."""
     given: Any = {"module": __name__, "left_out": ("data_classification_policy",), "kind": kind, **defaults}
     made: Any = fields_class(kind.__name__, base, kind, **given)
     return made  # type: ignore[no-any-return] # a class below the base
 
 
-BaselineEngine = _derived(free_engines.BaselineEngine, journal=None)
-LiteLLMEngine = _derived(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
-OpenAICompatibleEngine = _derived(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
-ReplayEngine = _derived(
+BaselineEngine = _derive(free_engines.BaselineEngine, journal=None)
+LiteLLMEngine = _derive(hosted.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
+OpenAICompatibleEngine = _derive(hosted.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible")
+ReplayEngine = _derive(
     free_engines.ReplayEngine,
     journal=None,
     get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
 )
-SimulatedEngine = _derived(free_engines.SimulatedEngine, journal=None)
+SimulatedEngine = _derive(free_engines.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:

@@ -95,7 +95,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """
     if isinstance(reference, Referent):
         return reference
-    what, kinds = shown(reference), (VALUES[kind],) if kind else tuple(VALUES.values())
+    what, kinds = describe(reference), (VALUES[kind],) if kind else tuple(VALUES.values())
     if isinstance(reference, kinds):
         return Referent(reference, reference, what)
     if isinstance(reference, (Mapping, list, tuple)):
@@ -123,7 +123,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
 
 def _resolve_text(reference: str, kind: Kind | None) -> Referent:
     """Find what a text stands for that is not a path."""
-    text, what = reference.strip(), shown(reference)
+    text, what = reference.strip(), describe(reference)
     if text.startswith(("{", "[")):
         return Referent(translate_format(parse_json(reference, "the JSON text"), "the JSON text"), reference, what)
     if reads_as_sentence(text) and kind in {None, "criterion"}:
@@ -177,12 +177,12 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     if inline or (_CATALOG_ID.fullmatch(text) and not names_a_file(text)):
         return _resolve_text(text, kind)
     raise ArtifactError(
-        f"{shown(given)} is no {kind} of a row; give the content of a file with a {kind}, or an id such as "
+        f"{describe(given)} is no {kind} of a row; give the content of a file with a {kind}, or an id such as "
         f"{EXAMPLES[kind]!r}, with nothing in brackets behind it; no file is read because a row of data names it"
     )
 
 
-def shown(reference: object) -> str:
+def describe(reference: object) -> str:
     """Return a reference as messages show it."""
     return briefly(reference.reference if isinstance(reference, Referent) else reference)
 
@@ -291,8 +291,8 @@ def load_criterion(reference: object) -> Criterion:
     criterion = load_any_criterion(reference)
     if criterion.scale == "pairwise":
         raise ArtifactError(
-            f"{shown(reference)} fits a comparison; direct assessment and recorded votes need a criterion with options "
-            "on one response, such as 'criteria.evenhand.direct.relevance'"
+            f"{describe(reference)} fits a comparison; direct assessment and recorded votes need a criterion with "
+            "options on one response, such as 'criteria.evenhand.direct.relevance'"
         )
     return criterion
 
@@ -354,7 +354,7 @@ def load_criteria_artifact(reference: object) -> Criteria:
             own["options"] = [{"__type__": "criteria_option", "description": "", **each} for each in own["options"]]
         return cast("Criteria", fetch_artifact(own)[0])
     except Exception as error:  # unitxt raises many kinds, and boxes their words
-        raise InvalidCriterionError(f"{shown(reference)} cannot be used: {own_words(error)}") from error
+        raise InvalidCriterionError(f"{describe(reference)} cannot be used: {own_words(error)}") from error
 
 
 def load_of_rows(
@@ -399,7 +399,7 @@ _LOADERS: Final = {"criterion": load_criteria_artifact, "rubric": load_rubric, "
 
 
 def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
-    """Return the frozen value that a reference stands for; of one without options, its fields."""
+    """Return the criterion that a reference stands for, or its fields if it has no options."""
     referent = resolve(reference, "criterion")
     if isinstance(referent.data, Criterion):
         return referent.data
