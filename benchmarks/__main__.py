@@ -102,8 +102,8 @@ def python_with(rivals: Sequence[str], cache: Path) -> str:
             made = subprocess.run(command, capture_output=True, text=True, check=False)
             if made.returncode:
                 raise NotInstalledError(last_line(made.stderr or made.stdout))
-        told = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        place = subprocess.run([python, "-c", told], capture_output=True, text=True, check=True)
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        place = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
         seen = [sysconfig.get_path("purelib"), *(each for each in sys.path if each and Path(each).is_dir())]
         Path(place.stdout.strip(), "evenhand.pth").write_text("\n".join(dict.fromkeys(seen)), encoding="utf-8")
         done.touch()

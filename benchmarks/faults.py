@@ -191,9 +191,9 @@ def summary(tool: str, mode: str, trouble: Trouble, outcome: Outcome) -> str:
     first = outcome.first
     spent = outcome.requests / undisturbed(tool, mode, len(set(trouble.numbers)))
     counts = {"lost": outcome.lost, "twice": outcome.bought_twice, "wrong": first.wrong, "let out": outcome.let_out}
-    told = [f"{count} {what}" for what, count in counts.items() if count]
+    failures = [f"{count} {what}" for what, count in counts.items() if count]
     ended = [re.split(r"[:\s]", first.error)[0]] if first.error else []
-    return ", ".join([f"{first.scored:.0%}, {spent:.2f}×", *told, *ended])
+    return ", ".join([f"{first.scored:.0%}, {spent:.2f}×", *failures, *ended])
 
 
 def can_be_had(tool: str, mode: str, trouble: Trouble) -> bool:

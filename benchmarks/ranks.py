@@ -117,17 +117,17 @@ def designs(data_sets: int, *, systems: int, prompts: int, spread: float) -> Non
     every = prompts * systems * (systems - 1) / 2
     for design in DESIGNS:
         generator, started = np.random.default_rng(7), time.perf_counter()
-        told, held, ranks, strengths = [], [], [], []
+        rejected, held, ranks, strengths = [], [], [], []
         contests = 0
         for seed in range(data_sets):
             equal, _ = ranking_of(generator, (0.0,) * systems, design, prompts, seed)
-            told.append(len(equal.groups) > 1)
+            rejected.append(len(equal.groups) > 1)
             shuffled = tuple(generator.permutation(unequal).tolist())
             ranking, contests = ranking_of(generator, shuffled, design, prompts, seed)
             for column, value in zip((held, ranks, strengths), right(ranking, shuffled), strict=True):
                 column.append(value)
         seconds = (time.perf_counter() - started) / (2 * data_sets)
-        figures = f"{np.mean(told):.3f} | {np.mean(held):.3f} | {np.mean(ranks):.3f} | {np.nanmean(strengths):.3f}"
+        figures = f"{np.mean(rejected):.3f} | {np.mean(held):.3f} | {np.mean(ranks):.3f} | {np.nanmean(strengths):.3f}"
         print(f"| {design} | {contests / every:.0%} | {figures} | {seconds:.2f} |", flush=True)
 
 

@@ -291,14 +291,14 @@ def print_sharing(count: int, sizes: Sequence[int]) -> None:
     print("| | " + " | ".join(f"{size} bytes: sent | computed" for size in sizes) + " |")
     print("|---|" + "---|" * 2 * len(sizes))
     for name, (compares, run) in SHARING.items():
-        told = [name]
+        cells = [name]
         for size in sizes:
             cache, data = PrefixCache(), own_rows(count, size)
             with JudgeServer(labels=[*LABELS, "Poor"], prefix_cache=cache) as server:
                 run(data, OpenAICompatibleEngine(base_url=server.base_url, model="judge", max_in_flight=8))
             own = sum(len(row["question"] + row["first"] + (row["second"] if compares else "")) for row in data)
-            told += [f"{cache.sent / own:.2f}", f"{cache.computed / own:.2f}"]
-        print(f"| {' | '.join(told)} |")
+            cells += [f"{cache.sent / own:.2f}", f"{cache.computed / own:.2f}"]
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The page of all benchmarks: what fails is told and ends nothing, and what was kept of the page stays."""
+"""The page of all benchmarks: what fails is reported and ends nothing, and what was kept of the page stays."""
 
 from benchmarks import __main__ as command
 

@@ -433,7 +433,6 @@ RESPONSE_FIELDS = option("response", "The column with the responses; several col
 SYSTEMS = option(None, "Of long data or recorded votes: which systems, in which order; all by default.")
 ID_FIELD = option(None, "The column with the id of each row; rows with the same id are about the same instance.")
 SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
-UNRELATED_OPTION = option(False, "Ask a second time, with a candidate of another row among the candidates.")
 
 
 class AskingArguments(Options):
@@ -522,7 +521,7 @@ class GradeScoresArguments(RunArguments):
         ("evaluate_first",),
         "``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.",
     )
-    unrelated_option: bool = UNRELATED_OPTION
+    unrelated_option: bool = option(False, "Ask a second time, with a candidate of another row among the candidates.")
 
 
 class RunModeArguments(RunArguments):

@@ -288,7 +288,7 @@ def reported_differences(differences: Iterable[PairedDifference]) -> Iterator[Re
     """Give each difference in both directions."""
     for each in differences:
         name, of = f"{each.score.replace(' ', '_')}.difference", (each.first, each.second)
-        found = each.difference, "no row has both scores", each.n_compared
+        found = or_missing(each.difference, "no row has both scores"), each.n_compared
         yield from reported_difference(name, of, *found, bounds=each.unscored_bounds, p_value=each.p_value)
 
 

@@ -93,7 +93,7 @@ def test_there_are_lines_while_a_server_stalls_and_nothing_stays_behind(stderr, 
     assert set(threading.enumerate()) <= before
 
 
-def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypatch):
+def test_a_terminal_has_a_bar_and_messages_stand_above_it(stderr, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     for name in ("NO_COLOR", "TTY_COMPATIBLE", "FORCE_COLOR"):

@@ -5,22 +5,15 @@ import math
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.metrics.judge_metrics import RubricJudge
 from evenhand.statistics import mean_intervals
+from tests.modes.test_rubrics import CITES, CLEAR, RUDE
 from tests.support.judges import ScriptedJudge
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-CLEAR = Criterion(
-    name="clear",
-    description="How clear is it?",
-    weight=3,
-    options=(Option(label="Good", value=1.0), Option(label="Fair", value=0.5), Option(label="Bad", value=0.0)),
-)
-CITES = yes_no_criterion("cites", "Does it cite a source?", weight=1, na=True)
-RUDE = yes_no_criterion("rude", "Is it rude?", weight=-2)
 RUBRIC = Rubric(name="Good answer", criteria=(CLEAR, CITES, RUDE))
 
 # response -> what the judge says of each criterion; None names no option

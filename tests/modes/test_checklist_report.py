@@ -68,7 +68,7 @@ LATER = st.sampled_from(["yes", "no"])
 
 @settings(deadline=None, max_examples=30)
 @given(st.data(), st.sampled_from(["pass", "weighted"]))
-def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bounds(data, metric):
+def test_every_score_lies_within_its_bounds_for_any_unscored_answers(data, metric):
     needs = checklist_of(
         ChecklistItem(name="a", question="A?", weight=3, category="x"),
         ChecklistItem(name="b", question="B?", weight=1, prerequisites=("a",)),

@@ -92,7 +92,7 @@ def test_references_reach_the_engine_but_only_a_context_shows_them():
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
+def test_a_missing_response_is_unscored_and_no_judge_is_asked(missing):
     engine = ScriptedJudge(chooses("Mid"))
     rows = [ROWS[0], {**ROWS[1], "birch": missing}]
     table = judge(

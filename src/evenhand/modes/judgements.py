@@ -403,16 +403,17 @@ def rubric_result(
     means = [expected or len({vote.order for vote in verdict.votes}) > 1 for verdict in verdicts]
     values = [each.aggregated_value if mean else each.value for each, mean in zip(verdicts, means, strict=True)]
     score = rubric_score(verdicts, rubric, values)
-    taken, least = length_penalty or 0.0, 0.0 if rubric.clip == "score" else -math.inf
+    taken = length_penalty or 0.0
+    least = 0.0 if rubric.clip == "score" else -math.inf
     judged = zip(verdicts, values, rubric.criteria, means, strict=True)
     extremes = [_extremes(verdict, value, criterion, is_mean=mean) for verdict, value, criterion, mean in judged]
     ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
 
-    def bounds(name: str, least: float) -> tuple[float, float] | None:
+    def bounds(name: str, floor: float) -> tuple[float, float] | None:
         if all(end.score is None for end in ends):
             return None
         limits = zip((getattr(end, name) for end in ends), getattr(rubric_range(rubric), name), strict=True)
-        low, high = (max((limit if end is None else end) - taken, least) for end, limit in limits)
+        low, high = (max((limit if end is None else end) - taken, floor) for end, limit in limits)
         return low, high
 
     return RubricResult(

@@ -540,7 +540,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         replies from the journal.
         """
         subjects, mode = with_same_systems(subjects), self
-        asked = _meeting(subjects, next(self._rounds(subjects, {})), 0)
+        asked = _with_pairs(subjects, next(self._rounds(subjects, {})), 0)
         if self.design.rounds > 1:
             mode = replace(self, options=self.options.model_copy(update={"journal": None}))
         return RunEstimate.total([Mode.estimate(mode, asked, judges)] * self.design.rounds)
@@ -564,7 +564,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             before = [contest.verdict.votes for contest in held.values()]
             left = limits_after(options, (vote for votes in before for vote in votes))
             left = left.model_copy(update={"progress": left.progress and not self.stop})  # a line per look instead
-            asked = _meeting(subjects, drawn, 0 if self.stop else number)
+            asked = _with_pairs(subjects, drawn, 0 if self.stop else number)
             try:
                 found = super().ask(asked, judges, left)
             except (JournalError, TooManyFailuresError) as error:
@@ -643,7 +643,7 @@ def _meetings(about: Subject) -> Mapping[Pair, int]:
     return dict.fromkeys(combinations(range(len(about.texts)), 2), 0) if about.pairs is None else about.pairs
 
 
-def _meeting(subjects: Sequence[Subject], drawn: Drawn, number: int) -> list[Subject]:
+def _with_pairs(subjects: Sequence[Subject], drawn: Drawn, number: int) -> list[Subject]:
     """Return the rows with the pairs that meet in a round."""
     return [replace(subjects[place], pairs=dict.fromkeys(pairs, number)) for place, pairs in drawn.items()]
 
@@ -878,9 +878,9 @@ class WinrateAnalysis(Analysis):
             for sides in (of, of[::-1]):
                 yield Reported("", sides, self.head_to_head[sides], pair.contests)
             name = "winrate.difference" if self.ranking.balanced else "strength.difference"
-            reason = "the data say nothing about it"
+            difference = or_missing(pair.difference, "the data say nothing about it")
             p_value = None if pair.difference_test is None else pair.difference_test.adjusted_p_value
-            yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
+            yield from reported_difference(name, of, difference, pair.contests, p_value=p_value)
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         yield from self.reported_agreements()

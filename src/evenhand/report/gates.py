@@ -29,7 +29,7 @@ from evenhand.numbers import (
     or_missing,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Measure, Outcomes
+from evenhand.results.measures import Measure, Outcomes, reported_difference
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.version import __version__
@@ -310,9 +310,9 @@ def _corrected_findings(results: Results, scores: CorrectedScores) -> Iterator[M
         name = ".".join(filter(None, (each.criterion, each.option)))
         of = tuple(filter(None, (each.system, each.second)))
         if each.second is not None:
-            back = each.corrected if isinstance(each.corrected, Missing) else each.corrected.subtracted_from(0.0)
-            for systems, value in ((of, each.corrected), (of[::-1], back)):
-                yield Measure(f"{name}.difference{CORRECTED}", systems, value, "difference", each.num_labelled)
+            systems, ending = (each.system, each.second), f".difference{CORRECTED}"
+            for direction in reported_difference(name + ending, systems, each.corrected, each.num_labelled):
+                yield from direction.findings()
             continue
         if results.kind == "winrates":
             other = name.removeprefix("against ")

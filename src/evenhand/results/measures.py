@@ -491,8 +491,7 @@ def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...
 def reported_difference(
     name: str,
     of: tuple[str, str],
-    difference: Interval | None,
-    reason: str,
+    difference: Interval | Missing,
     n: int,
     *,
     bounds: UnscoredBounds | None = None,
@@ -503,16 +502,14 @@ def reported_difference(
     Args:
         name: The name of the score that differs, such as ``relevance.difference``.
         of: The two.
-        difference: The difference of the second from the first; None if there is none.
-        reason: Why there is none.
+        difference: The difference of the second from the first.
         n: Rows that both have a score on.
         bounds: The bounds of the difference, if too many votes are unscored for it to lead.
         p_value: The p-value of no difference, corrected over all pairs; None without a test.
     """
-    there = Missing(reason) if difference is None else difference
-    back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
+    back = difference if isinstance(difference, Missing) else difference.subtracted_from(0.0)
     reverse = None if bounds is None else bounds.subtracted_from(0.0)
-    yield Reported("", of, Measure(name, (), there, "difference", bounds=bounds, p_value=p_value), n)
+    yield Reported("", of, Measure(name, (), difference, "difference", bounds=bounds, p_value=p_value), n)
     yield Reported("", of[::-1], Measure(name, (), back, "difference", bounds=reverse, p_value=p_value), n)
 
 
