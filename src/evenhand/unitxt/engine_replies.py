@@ -155,19 +155,19 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     chain: list[BaseException] = [error]
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
-    failure = EngineError(message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
+    failure = EngineError(_message_of(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
             failure = read_error(status, own_words(link), secrets=secrets)
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
-            failure = TransientEngineError(message_of(link, secrets), cause=type(link).__name__)
+            failure = TransientEngineError(_message_of(link, secrets), cause=type(link).__name__)
             break
     failure.__cause__ = error
     return failure
 
 
-def message_of(error: BaseException, secrets: Iterable[str]) -> str:
+def _message_of(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the kind and the words of an exception in one line, without secrets."""
     return brief(f"{type(error).__name__}: {own_words(error)}", secrets)
