@@ -1,4 +1,4 @@
-"""What `.ci/run` does beside the README's test command: the browser of the tests."""
+"""The browser of the tests, which `.ci/run` installs in addition to the README's test command."""
 
 import os
 import shutil

@@ -32,7 +32,7 @@ VERBS = {
 
 
 class Refusing(io.StringIO):
-    """A stream behind which nobody reads, or a full disk is."""
+    """A stream without a reader, or to a full disk."""
 
     def __init__(self, number):
         super().__init__()

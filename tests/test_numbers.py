@@ -1,4 +1,4 @@
-"""The one writer of numbers: nothing is written as certain that is not, and nobody else writes numbers."""
+"""The one module that formats numbers: rounding claims no certainty, and no other module formats numbers."""
 
 import math
 import re

@@ -45,7 +45,7 @@ PUBLISHED_BASELINES = {
 
 @cache
 def real_dialogues():
-    """One row a human answer to Q0: the grades that the distribution comes to, and the human's."""
+    """One row per human answer to Q0: the grades of the distribution, and the human's."""
     sampled = pd.read_csv(shared_path("data/llm_rubric_real_sampled_labels.csv.gz"), dtype={"annotator": str})
     sampled = sampled[sampled.criterion == "Q0"].set_index(["text_id", "annotator"]).sample_llm
     rows = []

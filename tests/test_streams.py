@@ -24,11 +24,6 @@ def rows(count=40):
 
 
 SYSTEMS = [{"id": f"p{n}", "question": f"q{n}", "a": f"one {n}", "b": f"two {n}"} for n in range(12)]
-LONG = [
-    {"id": row["id"], "question": row["question"], "model": name, "output": row[name]}
-    for row in SYSTEMS
-    for name in ("a", "b")
-]
 
 
 def noisy():
@@ -145,7 +140,6 @@ def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
 
 
 WIDE = {"response_fields": ["a", "b"]}
-LONG_FIELDS = {"systems_field": "model", "response_fields": "output", "id_field": "id"}
 
 
 @pytest.mark.parametrize(
@@ -154,15 +148,14 @@ LONG_FIELDS = {"systems_field": "model", "response_fields": "output", "id_field"
         ("winrates", {**WIDE, "design": "swiss:1"}, "design is 'swiss:1', which needs all rows at once"),
         ("winrates", {**WIDE, "design": "sample:1"}, "design is 'sample:1', which needs all rows"),
         ("winrates", {**WIDE, "stop": "decided"}, "stop is 'decided', which needs all rows at once"),
-        ("winrates", LONG_FIELDS, "systems_field is 'model', which needs all rows at once"),
+        ("winrates", {"systems_field": "model"}, "systems_field is 'model', which needs all rows at once"),
         ("grade_scores", {**WIDE, "unrelated_option": True}, "unrelated_option is True, which needs"),
         ("checklist", {"votes": "v"}, "votes is 'v', which needs all rows at once"),
     ],
 )
 def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
-    data = LONG if "systems_field" in given else SYSTEMS
     with pytest.raises(InvalidInputError, match=message):
-        getattr(evenhand, function)(data, engine=noisy(), **given, stream_to=tmp_path / "to")
+        getattr(evenhand, function)(SYSTEMS, engine=noisy(), **given, stream_to=tmp_path / "to")
     assert not (tmp_path / "to").exists()
 
 
@@ -205,7 +198,7 @@ evenhand.judge(
 
 
 def streaming(tmp_path, server, count):
-    """What starts a streamed run of so many rows, and its folder."""
+    """Return what starts a streamed run of this many rows, and its folder."""
     data, folder = tmp_path / "rows.jsonl", tmp_path / "to"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(count)))
     given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)

@@ -74,7 +74,7 @@ USUAL_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "systems_field": ("system",),
     **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item")},
 }
-"""Setting -> the columns read by default, of which the first that the data have counts."""
+"""Setting -> the columns read by default; the first that the data have counts."""
 
 TAKEN: Final = frozenset(
     {"votes", "id_field", "judge_field", "sample_field", "split", "gold_fields"}

@@ -1,4 +1,4 @@
-"""Labels of people are read from wherever they are, and laid beside the judge's scores of the same rows."""
+"""Labels of people are read from files, rows and results, and paired with the judge's scores of the same rows."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.support.shared import shared_path
 PEOPLE = ["ann", "bob", "cyd"]
 
 
-def rows_of(number: int = 60, *, judge: float = 0.95, people: float = 0.85) -> list[dict[str, Any]]:
+def rows_of(number: int = 60, *, judge: float = 0.95) -> list[dict[str, Any]]:
     generator = np.random.default_rng(0)
     truth = generator.integers(1, 6, size=number)
 
@@ -28,7 +28,7 @@ def rows_of(number: int = 60, *, judge: float = 0.95, people: float = 0.85) -> l
         moved = np.clip(truth + generator.choice([-1, 1], size=number), 1, 5)
         return np.where(generator.random(number) < right, truth, moved)
 
-    columns = {"judge": said(judge), **{name: said(people) for name in PEOPLE}}
+    columns = {"judge": said(judge), **{name: said(0.85) for name in PEOPLE}}
     return [{name: int(column[row]) for name, column in columns.items()} for row in range(number)]
 
 

@@ -235,7 +235,7 @@ def _criterion_fields(data: object, where: str) -> dict[str, Any]:
 
 
 def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] = ()) -> Criterion:
-    """Return the criterion with these fields, all of which have a default except the description."""
+    """Return the criterion with these fields; all but the description have a default."""
     text, scale = fields.get("description"), fields.get("scale")
     if not isinstance(text, str) or not (text.strip() or fields.get("name")):
         raise _no_text(where, "requirement", text)
@@ -250,7 +250,7 @@ def _criterion_of(fields: Mapping[str, Any], where: str, taken: Collection[str] 
 
 
 def read_criterion(data: object, what: str) -> Criterion | dict[str, Any]:
-    """Return the criterion that data describe; of one without options, which is that of a comparison, its fields.
+    """Return the criterion that data describe, or its fields if it has no options, as in a comparison.
 
     Args:
         data: As it may stand in a rubric, as a frozen criterion is written, or as unitxt writes it.

@@ -628,7 +628,7 @@ def translate_format(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be
     with _checked_shape(what, found.holds, InvalidCriterionError):
         document = found.read(data)
     if left_out := [name for name in found.unread if _has_field(data, name)]:
-        warnings.warn(f"{what} is {found.holds}; its {left_out!r} are not read (options of the run)", LeftOutWarning, 3)
+        warnings.warn(f"{what} is {found.holds}; {left_out!r} are not read: give options of the run", LeftOutWarning, 3)
     return document
 
 

@@ -141,7 +141,7 @@ class Layout:
         return list(held.items()), self._choose_systems({system: None for own in held.values() for system in own})
 
     def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
-        """Return the systems that are named, all of which occur; without names those that occur, two or more."""
+        """Return the systems that are named, by default those that occur; two or more, and all must occur."""
         named = tuple(map(name_of, self.systems or found))
         unknown = [system for system in named if system not in found]
         if unknown or len(named) < 2:
@@ -319,7 +319,7 @@ class JudgedTexts:
         )
 
     def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
-        """Check that the first responses stand in prompts about them; half may not, as prompts show texts in their way.
+        """Check that at least half of the first responses occur in the prompts about them; prompts may format texts.
 
         Args:
             sent: What cells are about, and the texts of the prompts about them.

@@ -447,9 +447,9 @@ def named_rows(data: object, split: str | None = None) -> Iterator[tuple[str, Ro
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
             one), a pandas or polars ``DataFrame``, an Arrow table or reader of record batches (or what else exports
-            itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file that
-            :func:`read_rows` reads, of a folder of such files, or a pattern: files follow one another.
-            Columns of the type ``ClassLabel`` are read as the names of their classes.
+            itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file
+            (:func:`rows_of_file`), of a folder of such files, or a pattern: files follow one another. Columns of the
+            type ``ClassLabel`` are read as the names of their classes.
         split: The split of a ``DatasetDict``.
 
     Raises:

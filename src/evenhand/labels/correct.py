@@ -371,8 +371,8 @@ def _check_labelled(pairs: Sequence[Paired], design: Design) -> list[str]:
     silent = [criterion for criterion, systems in labelled.items() if not any(systems.values())]
     if len(silent) == len(labelled):
         raise InvalidInputError(
-            "of no row people say all that its score is made of: label every question about a row, or give the score "
-            "of the whole as a number"
+            "no row has labels for all questions of its score: label every question about a row, or give the score of "
+            "the whole as a number"
         )
     for criterion, systems in labelled.items():
         lacking, others = ([each for each in systems if bool(systems[each]) is wanted] for wanted in (False, True))

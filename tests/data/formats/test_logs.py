@@ -112,6 +112,13 @@ def test_the_replies_of_its_grader_are_read_again(log):
     assert [len(verdict.votes) for verdict in table.verdicts] == [1, 2]
 
 
+def test_a_log_that_was_not_finished_is_the_samples_that_were_written(tmp_path):
+    rows = evenhand.read_log(write_eval(tmp_path / "begun.eval", SAMPLES, finished=False))
+    assert {(row["id"], row["epoch"], row["task"]) for row in rows} == {
+        *(("q1", 1, None), ("q2", 1, None), ("q2", 2, None), ("q3", 1, None))
+    }
+
+
 def test_what_is_no_whole_log_is_one_message(tmp_path):
     (tmp_path / "text.eval").write_text("no archive")
     empty = write_eval(tmp_path / "empty.eval", [], {**HEADER, "status": "error"})
