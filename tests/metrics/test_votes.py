@@ -12,6 +12,7 @@ from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation.verdict import RULES
+from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
 from evenhand.metrics.judge_metrics import VoteAggregation
@@ -96,6 +97,14 @@ def test_against_the_truth_beside_other_libraries():
     matrix = together["clear_confusion_matrix"]
     counts = [[matrix[row][column] for column in LEVELS.labels] for row in LEVELS.labels]
     assert counts == confusion_matrix(truth, judged, labels=range(5)).tolist()
+
+
+def test_an_option_called_unscored_is_not_taken_for_missing_votes():
+    options = (Option(label="unscored"), Option(label="scored"))
+    criterion = Criterion(name="state", description="", options=options, scale="nominal")
+    votes, truth = [["unscored"], ["scored"], [None]], [["unscored"], ["unscored"], ["scored"]]
+    _, together = scores(VoteAggregation(scale="nominal", criteria=criterion), votes, truth)
+    assert together["state_confusion_matrix"]["unscored"] == {"unscored": 1, "scored": 1, "(unscored)": 0}
 
 
 def test_a_vote_that_is_no_option_and_a_second_reference_are_named():

@@ -315,12 +315,13 @@ def compare_labels(truth: FloatArray, judged: FloatArray, scale: Scale, *, level
     agreement = label_agreement(truth, judged, scale, level=level)
     right, references = int((truth == judged).sum()), int((~np.isnan(truth)).sum())
     if_right = right + references - agreement["num_compared"]
+    missing = "(unscored)" if "unscored" in scale.labels else "unscored"
     return {
         **agreement,
         "num_references": references,
         "accuracy_if_unscored_0": right / references if references else Missing(NO_GOLD),
         "accuracy_if_unscored_1": if_right / references if references else Missing(NO_GOLD),
-        "labels": (*scale.labels, "unscored"),
+        "labels": (*scale.labels, missing),
         "confusion_matrix": confusion_matrix(truth, judged, len(scale.labels)),
     }
 

@@ -29,7 +29,6 @@ from unitxt.artifact import Catalogs, UnitxtArtifactNotFoundError, fetch_artifac
 from unitxt.catalog import LocalCatalog
 from unitxt.error_utils import UnitxtError
 from unitxt.inference import TextGenerationInferenceOutput
-from unitxt.llm_as_judge_utils import get_parsed_context
 from unitxt.metric_utils import EmptyPrediction, group_str
 from unitxt.register import register_local_catalog
 
