@@ -1,5 +1,6 @@
 """Rows from wherever users hold them, and what bad data is told."""
 
+import csv
 import gzip
 import json
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 
-from evenhand.data.rows import read_rows
+from evenhand.data.rows import named_rows, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
 
@@ -122,6 +123,8 @@ def test_the_kinds_of_file(tmp_path, dataset):
         ("rows.jsonl", '{"q": 1}\n\n[1]\n', "row 1 of .* is a list; a row is a mapping"),
         ("rows.csv", "q,n\n", "is empty"),
         ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
+        ("rows.csv", "\n \nq,n\none,1\ntwo\n", "another number of cells in line 5 than in its header"),
+        ("rows.json", '\n{"q": "one"}\n{"q": }\n', "line 3 of "),
         ("rows.csv", 'q,n\none,"1\ntwo,2\n', "is not CSV at line 3"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
         ("rows.txt", "one", "by its ending. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
@@ -134,6 +137,15 @@ def test_the_kinds_of_file(tmp_path, dataset):
 def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
     with pytest.raises(InvalidInputError, match=message):
         read_rows(write(tmp_path / name, text))
+
+
+def test_long_cells_of_csv_files_that_are_read_in_turns(tmp_path):
+    long = "x" * 200_000
+    one = named_rows(write(tmp_path / "one.csv", f"q\n1\n{long}\n"))
+    two = named_rows(write(tmp_path / "two.csv", f"q\n1\n2\n{long}\n"))
+    next(one), next(two)
+    assert csv.field_size_limit() == 131_072
+    assert [row["q"] for _, row in [*one, *two]] == [long, "2", long]
 
 
 def test_a_saved_result_is_no_data_set(tmp_path):

@@ -331,17 +331,21 @@ def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
     """Return the rows of a text: a list of objects, JSON lines, CSV, or a log of inspect_ai."""
     if kind == ".jsonl":
         return _rows_of_lines(lines, path)
-    head = next((line for line in lines if line.strip()), "")
-    begun = head.lstrip()[:1]
+    head: list[str] = []
+    for line in lines:
+        head.append(line if line.strip() else "\n")
+        if line.strip():
+            break
+    begun = "".join(head).lstrip()[:1]
     if kind == ".csv" or (kind == _SHELL and begun not in {"[", "{", ""}):
         return _csv_rows(head, lines, path)
     try:
-        is_lines = begun == "{" and not is_inspect_log(json.loads(head))
+        is_lines = begun == "{" and not is_inspect_log(json.loads(head[-1]))
     except (ValueError, RecursionError):
         is_lines = False
     if is_lines:
-        return _rows_of_lines(chain([head], lines), path)
-    data: Any = parse_json(head + "".join(lines), repr(str(path))) if begun else []
+        return _rows_of_lines(chain(head, lines), path)
+    data: Any = parse_json("".join([*head, *lines]), repr(str(path))) if begun else []
     if is_inspect_log(data):
         return inspect_rows(path, data)
     return data if isinstance(data, list) else [data]
@@ -353,18 +357,27 @@ def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield parse_json(line, f"line {number} of {str(path)!r}")
 
 
-def _csv_rows(head: str, lines: Iterable[str], path: Path) -> Iterator[Row]:
+def _csv_rows(head: Sequence[str], lines: Iterable[str], path: Path) -> Iterator[Row]:
     """Yield the rows of a CSV file, as spreadsheets save it: with commas, semicolons or tabs.
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
-    before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
-    delimiter = next((each for each in ",;\t" if each in re.sub('"[^"]*"?', "", head)), ",")
-    reader = csv.reader(chain([head], lines), delimiter=delimiter, strict=True)
+    unquoted = re.sub('"[^"]*"?', "", "".join(head))
+    delimiter = next((each for each in ",;\t" if each in unquoted), ",")
+    reader = csv.reader(chain(head, lines), delimiter=delimiter, strict=True)
+
+    def read_line() -> list[str] | None:
+        before = csv.field_size_limit(2**31 - 1)  # Python's csv refuses cells of more than 131,072 characters
+        try:
+            return next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+
+    rows = filter(None, iter(read_line, None))
     try:
-        header = next(reader, [])
+        header = next(rows, [])
         check_columns(header, f"the header of {str(path)!r}")
-        for cells in filter(None, reader):
+        for cells in rows:
             if len(cells) != len(header):
                 raise InvalidInputError(
                     f"{str(path)!r} has another number of cells in line {reader.line_num} than in its header"
@@ -372,8 +385,6 @@ def _csv_rows(head: str, lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.line_num}: {error}") from error
-    finally:
-        csv.field_size_limit(before)
 
 
 def check_columns(names: Iterable[str], where: str) -> None:
