@@ -4,6 +4,7 @@ import pytest
 
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
+from evenhand.engines.journal import Journal
 from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
@@ -87,3 +88,19 @@ def test_a_cancelled_waiter_loses_neither_the_reply_nor_the_other_waiters(journa
     assert asyncio.run(run()).text == "Good"
     assert sorted(asked(engine)) == ["alone", "shared"]
     assert journal.count() == 2
+
+
+def test_replies_of_many_slow_calls_are_written_together(tmp_path):
+    class Counted(Journal):
+        transactions = 0
+
+        def exchange(self, *given, **named):
+            self.transactions += 1
+            return super().exchange(*given, **named)
+
+    delays = iter([0.3 + 0.004 * number for number in range(96)])
+    engine = ScriptedJudge(lambda request: "Good", delay=lambda request: next(delays))
+    with Counted(tmp_path / "journal.sqlite3") as journal:
+        ask_all(engine, [request(sample=number) for number in range(96)], journal=journal)
+        assert journal.count() == 96
+        assert journal.transactions < 80  # one for the claims; 10 ms are one for the first 64 replies

@@ -1,7 +1,7 @@
 """The one path by which a run reaches an engine: may it be asked at all, journal, requests in flight, budget.
 
 A reply is in the journal before its asker goes on. Replies that arrive together, and the keys of the next calls, are
-one transaction.
+one transaction. While many slow calls are under way, it waits 10 ms for more of them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
@@ -139,6 +140,11 @@ def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine
 
 _logger = logging.getLogger(__name__)
 
+GATHERED_SECONDS: Final = 0.01
+"""A transaction waits this long for more writes while many slow calls are under way: then other requests are ready."""
+MANY_CALLS: Final = 32
+SLOW_CALL_SECONDS: Final = 0.25
+
 
 class JournalWriter:
     """Writes to a journal for all calls of a run on one event loop: one transaction for all writes of one turn.
@@ -147,10 +153,12 @@ class JournalWriter:
 
     Attributes:
         journal: The journal that records replies.
+        gathers: Transactions wait :data:`GATHERED_SECONDS` for more writes.
     """
 
     def __init__(self, journal: Journal, budget: Budget) -> None:
         self.journal, self._budget = journal, budget
+        self.gathers = False
         self._trouble: JournalError | None = None
         self._changed = False
         self._unrecorded = 0
@@ -271,7 +279,7 @@ class JournalWriter:
         if self._handed_over is None:
             loop = asyncio.get_running_loop()
             self._handed_over = loop.create_future()
-            loop.call_soon(self._exchange)
+            loop.call_later(GATHERED_SECONDS if self.gathers else 0.0, self._exchange)
         return self._handed_over
 
     def _exchange(self) -> None:
@@ -400,8 +408,7 @@ class Calls:
         hold: Hold | None = None
         try:
             while (pending := self._pending.get(key)) is None:
-                recorded = None if self._writer is None else self._writer.get(key)
-                if recorded is not None:
+                if hold is None and self._writer is not None and (recorded := self._writer.get(key)) is not None:
                     if self._prices is not None:
                         self._prices.learn(request, recorded)
                     return recorded
@@ -411,7 +418,7 @@ class Calls:
                     raise not_sent(self.fatal) from self.fatal
                 if hold is None:
                     hold = await share.reserve(request, self._prices)
-                    continue  # another may have asked for it meanwhile
+                    continue  # another may have asked for it meanwhile; a reply in the journal is found with the claim
                 task = asyncio.get_running_loop().create_task(self._call(key, description, request, hold))
                 hold, self._pending[key] = None, task
                 task.add_done_callback(lambda task: task.cancelled() or task.exception())  # its waiters may be gone
@@ -433,8 +440,11 @@ class Calls:
             recorded = await writer.claim(key)
             if recorded is not None:
                 return recorded
+            sent_at = time.monotonic()
             try:
                 completion = await self._ask(request, hold)
+                slow = time.monotonic() - sent_at >= SLOW_CALL_SECONDS
+                writer.gathers = slow and len(self._pending) >= MANY_CALLS
                 await writer.record(Row.of(key, self._identity, description, completion))
             except BaseException:
                 writer.release(key)

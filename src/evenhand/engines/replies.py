@@ -129,7 +129,7 @@ def at(value: object, *path: str | int) -> Any:  # noqa: ANN401 - any JSON
     """
     for step in path:
         if isinstance(step, str):
-            value = value.get(step) if isinstance(value, Mapping) else None
+            value = value.get(step) if isinstance(value, dict) else None
         else:
             value = value[step] if isinstance(value, list) and len(value) > step else None
     return value
@@ -137,7 +137,7 @@ def at(value: object, *path: str | int) -> Any:  # noqa: ANN401 - any JSON
 
 def mappings(value: object) -> list[Mapping[str, Any]]:
     """Return the objects in a JSON list; none if it is not a list."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _string(value: object) -> str | None:
@@ -154,22 +154,22 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     Raises:
         TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
     """
-    message = at(reply, "choices", 0, "message")
-    if not isinstance(message, Mapping):
+    choice, given = at(reply, "choices", 0), at(reply, "usage")
+    message, usage = at(choice, "message"), given if isinstance(given, dict) else {}
+    if not isinstance(message, dict):
         error = _string(at(reply, "error", "message")) or _string(at(reply, "error"))
         detail = f": {brief(error, secrets)}" if error else ""
         raise TransientEngineError(f"the server's reply has no choice with a message{detail}", cause="garbage")
-    usage, text = at(reply, "usage"), _text(message.get("content"))
-    cost = _finite(at(usage, "cost"))
+    text, cost = _text(message.get("content")), _finite(usage.get("cost"))
     return Completion(
         text=_text(message.get("refusal")) if text is None else text,
-        finish_reason=_string(at(reply, "choices", 0, "finish_reason")),
-        prompt_tokens=token_count(at(usage, "prompt_tokens")),
+        finish_reason=_string(at(choice, "finish_reason")),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=_completion_tokens(usage),
         cached_tokens=_cached_tokens(usage),
         cost=cost if cost is not None and cost >= 0 else None,
         model=_string(at(reply, "model")),
-        logprobs=_logprobs(at(reply, "choices", 0, "logprobs", "content")),
+        logprobs=_logprobs(at(choice, "logprobs", "content")),
         reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None,
     )
 
@@ -181,24 +181,25 @@ def _text(content: object) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _cached_tokens(usage: object) -> int | None:
+def _cached_tokens(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of the prompt that came from the server's cache, by the fields of the known servers."""
-    found, prompt = token_count(at(usage, "prompt_tokens_details", "cached_tokens")), at(usage, "prompt_tokens")
-    found = token_count(at(usage, "cache_read_input_tokens")) if found is None else found
-    return found if found is None or token_count(prompt) is None else min(found, prompt)
+    found = token_count(at(usage, "prompt_tokens_details", "cached_tokens"))
+    found = token_count(usage.get("cache_read_input_tokens")) if found is None else found
+    prompt = token_count(usage.get("prompt_tokens"))
+    return found if found is None or prompt is None else min(found, prompt)
 
 
-def _completion_tokens(usage: object) -> int | None:
+def _completion_tokens(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of the reply and its reasoning, which some servers count in the total only (xAI, Gemini).
 
     A total that is larger because of Anthropic's counts of cached tokens says nothing about the reply.
     """
     names = ("completion_tokens", "prompt_tokens", "total_tokens")
-    reply, prompt, total = (token_count(at(usage, name)) for name in names)
+    reply, prompt, total = (token_count(usage.get(name)) for name in names)
     if reply is None or prompt is None or total is None or total <= prompt + reply:
         return reply
     reasoning = token_count(at(usage, "completion_tokens_details", "reasoning_tokens")) or 0
-    cached = at(usage, "cache_read_input_tokens") or at(usage, "cache_creation_input_tokens")
+    cached = usage.get("cache_read_input_tokens") or usage.get("cache_creation_input_tokens")
     return reply if cached and total != prompt + reply + reasoning else total - prompt
 
 
