@@ -715,7 +715,7 @@ class ChecklistAnalysis(Analysis):
         table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
         if not self.gold_agreements:
             return table
-        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+        return table.with_column("agrees with gold", [format_share(self.gold_agreement(each)) for each in reports])
 
     def _notes(self) -> tuple[str, ...]:
         reasons = Counter[str]()

@@ -165,13 +165,9 @@ class PrintedTables(ABC):
         Args:
             width: In cells; by default that of the terminal.
         """
-        width, shown = width or terminal_width(), []
-        for table in self.text_tables():
-            more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
-            long = len(table.rows) > MOST_ROWS
-            shown.append(replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table)
+        width = width or terminal_width()
         closing = ("\n".join(wrapped(note, width)) for note in self._closing())
-        return "\n".join([*(table.to_terminal(width=width) for table in shown), *closing])
+        return "\n".join([*(table.to_terminal(width=width) for table in self._first_rows()), *closing])
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
@@ -179,8 +175,7 @@ class PrintedTables(ABC):
 
     def to_html(self) -> str:
         """Return the tables as HTML."""
-        notes = (f"<p>{html.escape(note)}</p>" for note in self._closing())
-        return styled("".join([*(table.to_html() for table in self.text_tables()), *notes]))
+        return self._html(self.text_tables())
 
     def to_page(self, title: str) -> str:
         """Return an HTML page of the tables alone."""
@@ -200,11 +195,22 @@ class PrintedTables(ABC):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return self._html(self._first_rows())
+
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    def _html(self, tables: Iterable[TextTable]) -> str:
+        notes = (f"<p>{html.escape(note)}</p>" for note in self._closing())
+        return styled("".join([*(table.to_html() for table in tables), *notes]))
+
+    def _first_rows(self) -> Iterable[TextTable]:
+        """Return the tables as a screen shows them: of a long one the first rows."""
+        for table in self.text_tables():
+            more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
+            long = len(table.rows) > MOST_ROWS
+            yield replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table
 
 
 _STYLE: Final = (
