@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, takewhile
-from typing import Final, Self
+from typing import Final
 
 from rich import box
 from rich.cells import cell_len
@@ -56,11 +56,6 @@ class TextTable:
         object.__setattr__(self, "headers", tuple(map(visible, self.headers)))  # of two lines, some
         object.__setattr__(self, "rows", tuple(tuple(map(visible_line, row)) for row in self.rows))
         object.__setattr__(self, "notes", tuple(map(visible_line, self.notes)))
-
-    def with_column(self, header: str, cells: Sequence[str]) -> Self:
-        """Return the table with one more column on its right."""
-        rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
-        return replace(self, headers=(*self.headers, header), rows=rows)
 
     def to_markdown(self) -> str:
         """Return a pipe table with its title and notes."""
