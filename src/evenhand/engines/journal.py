@@ -608,16 +608,10 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
         their content.
     """
     faults: list[int] = []
-
-    def rows() -> Iterator[Row]:
-        for number, text in enumerate(lines, start=1):
-            if (row := row_of_line(text)) is not None:
-                yield row
-            else:
-                faults.append(number)
-
+    rows = enumerate(map(row_of_line, lines), start=1)
     with Journal(path) as journal:
-        before, left = journal.count(), rows()
-        while part := list(islice(left, ROWS_A_TRANSACTION)):
-            journal.exchange(part)
+        before = journal.count()
+        while part := list(islice(rows, ROWS_A_TRANSACTION)):
+            journal.exchange([row for _, row in part if row is not None])
+            faults += [number for number, row in part if row is None]
         return journal.count() - before, faults

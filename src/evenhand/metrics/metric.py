@@ -175,7 +175,8 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     def verify(self) -> None:
         """Check the options, and refuse fields of unitxt's metrics that would have no effect here."""
         super().verify()
-        refused = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}, "ci_method": {self.ci_method} - {"BCa"}}
+        refused: Dict[str, Any] = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}}
+        refused["ci_method"] = None if self.ci_method == "BCa" else self.ci_method
         refused |= {name: getattr(self, name) for name in REFUSED}
         for name, given in refused.items():
             if given:

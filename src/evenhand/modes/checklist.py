@@ -46,7 +46,6 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_score,
-    format_share,
     measure,
     or_missing,
 )
@@ -711,9 +710,7 @@ class ChecklistAnalysis(Analysis):
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
         table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
-        if not self.gold_agreements:
-            return table
-        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+        return self.with_agreements(table, by_name)
 
     def _notes(self) -> tuple[str, ...]:
         reasons = Counter[str]()

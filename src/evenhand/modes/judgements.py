@@ -28,7 +28,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_share, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -904,9 +904,7 @@ class JudgementAnalysis(VerdictAnalysis):
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
-        if self.gold_agreements:
-            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
-            table = table.with_column("agrees with gold", agreements)
+        table = self.with_agreements(table, self.summaries)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),
