@@ -40,9 +40,6 @@ NO_CRITERION: Final = Criterion(
 
 Result = TypeVar("Result")
 
-VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
-"""The fields of each question in a row of the saved form, and the votes on it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -286,7 +283,7 @@ class Mode(ABC, Generic[Result]):
         del systems
         return {"criteria": [each.model_dump(mode="json") for each in judged]}
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give the votes on each of :meth:`questions`, and what it is about.
 
         Args:
@@ -304,20 +301,7 @@ class Mode(ABC, Generic[Result]):
             "cluster": about.cluster,
         }
         for number, cast in enumerate(votes or ((),)):
-            yield {**fields, "question": number if votes else None}, cast
-
-    def judged_cells(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
-    ) -> list[Cell]:
-        """Judge subjects, and return the votes on each question.
-
-        Args:
-            subjects: The judged subjects.
-            judges: The judges.
-            places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
-        """
-        asked = zip(self.ask(subjects, judges), places, strict=True)
-        return [Cell(about, tuple(cast)) for each, place in asked for about, cast in self.cells(*each, place)]
+            yield Cell({**fields, "question": number if votes else None}, tuple(cast))
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
         """Return each subject with the votes on each question about it; all questions are in one queue."""
