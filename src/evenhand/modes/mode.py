@@ -176,9 +176,6 @@ class Mode(ABC, Generic[Result]):
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
-    compares_two: ClassVar[bool] = False
-    """Whether a question is about two of these."""
-
     run_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """The options of a run that have another default here."""
 
@@ -215,8 +212,8 @@ class Mode(ABC, Generic[Result]):
         values: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
         return cls(run.or_else(**cls.run_defaults), **values)
 
-    def check_rules(self, criteria: Sequence[Criterion]) -> None:
-        """Check that the rules fit the scales and values of what is judged.
+    def check_rules(self, criteria: Sequence[Criterion]) -> Self:
+        """Check that the rules fit the scales and values of what is judged; return the mode.
 
         Raises:
             UnknownRuleError: A rule that does not fit a scale.
@@ -225,6 +222,7 @@ class Mode(ABC, Generic[Result]):
         has_values = all(criterion.has_values for criterion in criteria)
         for scale in dict.fromkeys(criterion.scale for criterion in criteria):
             self.rules.check(scale, has_values=has_values)
+        return self
 
     @abstractmethod
     def questions(self, about: Subject) -> Sequence[Question]:

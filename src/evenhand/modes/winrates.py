@@ -481,7 +481,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             )
 
     kind: ClassVar = "winrates"
-    compares_two: ClassVar = True
     function: ClassVar = "winrates"
     saved_as: ClassVar = "winrates"
 
