@@ -110,6 +110,8 @@ class EngineError(EvenhandError):
     """
 
     cause = "engine_error"
+    attempts = 1
+    retry_after: float | None = None
     reached = True
     lost = 0
     at_risk = 0.0
@@ -213,9 +215,7 @@ class JournalError(EvenhandError):
         votes: The votes of the run that it ended, as the run would have returned them.
     """
 
-    def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
-        super().__init__(message)
-        self.votes = votes
+    votes: Sequence[Sequence[object]] = ()
 
 
 class TooManyFailuresError(EvenhandError):

@@ -441,8 +441,8 @@ class Verdict(FrozenValue):
             repeated draws, and where they could stop early.
         position_consistent: Whether every judge selected the same option in all orders; None if no judge answered in
             two.
-        bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,
-            value; None when no vote is unscored.
+        bounds: The lowest and highest ``aggregated_value`` with the unscored votes left out, or all for one option;
+            None when no vote is unscored.
         unscored_reason: Why nothing was selected, when nothing was.
         assessment: The reasons of one of the votes that the verdict rests on.
         votes: All votes, the unscored ones included.

@@ -265,6 +265,7 @@ def test_the_most_frequent_reason_is_named():
 
 
 LEVELS = criterion_of([0.0, 0.5, 1.0])
+THREE = criterion_of([0.0, 0.5, 1.0], scale="nominal")
 
 
 @pytest.mark.parametrize(
@@ -274,13 +275,15 @@ LEVELS = criterion_of([0.0, 0.5, 1.0])
         (LEVELS, orders(1, None), None, (0.25, 0.75)),  # (0.5 + 0) / 2 and (0.5 + 1) / 2
         (LEVELS, panel(2, 2, None), "mode", (1.0, 1.0)),  # two of three, whichever the third is
         (LEVELS, panel(2, 2, None), "min", (0.0, 1.0)),
+        (THREE, panel(2, 2, 1, None), None, (0.5, 1.0)),  # a third vote for the middle would decide
+        (THREE, [*orders(None, 2, judge="j"), *orders(0, None, judge="k")], None, (0.0, 0.5)),  # 0 as it is
         (LEVELS, panel(None, None), None, (0.0, 1.0)),
         (WITH_NA, [vote("j", "na")], None, None),  # NA is an answer
         (WITH_NA, [vote("j", 1), vote("k", "na"), vote("l", None)], "mean", (0.5, 1.0)),
         (criterion_of([None, None]), panel(0, None), None, None),
     ],
 )
-def test_bounds_if_every_unscored_vote_had_selected_the_lowest_or_the_highest_value(criterion, votes, rule, bounds):
+def test_bounds_if_every_unscored_vote_had_selected_the_same_option(criterion, votes, rule, bounds):
     assert aggregate(votes, criterion, rule).bounds == bounds
 
 

@@ -19,6 +19,7 @@ from evenhand.engines.base import Request
 from evenhand.engines.budget import TEMPLATE_TOKENS, Budget, Share, least_tokens, message_bytes
 from evenhand.engines.calls import Calls
 from evenhand.engines.hosted import import_litellm
+from evenhand.engines.journal import Journal
 from evenhand.engines.replies import read_completion
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
@@ -220,6 +221,26 @@ def test_without_a_token_limit_one_call_is_priced_before_the_others_leave():
     votes_within(judge, [[100]] * 20, budget, 8)
     assert judge.answered.total() == 1
     assert judge.billed < 300 * PRICE
+
+
+def test_a_reply_that_another_process_got_meanwhile_shows_how_long_replies_are(tmp_path):
+    class Late(Journal):
+        looked = True
+
+        def get(self, key):
+            looked, self.looked = self.looked, True
+            return super().get(key) if looked else None
+
+    first, second = (request(json.dumps([vote, 1000])) for vote in (0, 1))
+    with Late(tmp_path / "journal.sqlite3") as journal:
+        ask(PricedJudge(), first, journal=journal)
+        journal.looked = False
+        judge, budget = PricedJudge(), Budget(max_cost=1500 * PRICE)
+        calls = Calls(judge, journal, budget)
+        assert ask(judge, first, calls=calls).cached
+        with pytest.raises(BudgetExhaustedError, match="max_cost"):  # 1000 tokens may be 2000
+            ask(judge, second, calls=calls)
+    assert (judge.billed, budget.in_flight) == (0, 0)
 
 
 def test_a_call_that_costs_nothing_fits_a_budget_of_nothing():

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls
+from evenhand.engines.calls import Calls, JournalWriter
 from evenhand.engines.journal import SILENT_SECONDS, Journal, Row
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
@@ -105,6 +105,27 @@ def test_a_cancelled_call_gives_its_claim_up(path):
         asyncio.run(run(journal))
         assert claims_in(path) == []
         assert ask(slow(), journal=journal).text == "Good"
+
+
+def test_an_asker_that_gives_up_leaves_the_claim_of_another_on_the_same_key(path):
+    class Abandoned(Journal):
+        def exchange(self, rows=(), claims=(), releases=()):
+            taken = super().exchange(rows, claims, releases)
+            second.cancel()
+            return taken
+
+    async def run(journal):
+        nonlocal second
+        writer = JournalWriter(journal, Budget())
+        async with writer.running():
+            first, second = (asyncio.create_task(writer.claim("a")) for _ in range(2))
+            await asyncio.wait([first, second])
+            await asyncio.sleep(0.01)
+            return first.result(), second.cancelled(), claims_in(path)
+
+    second = None
+    with Abandoned(path) as journal:
+        assert asyncio.run(run(journal)) == (None, True, ["a"])
 
 
 class Clock:

@@ -129,3 +129,10 @@ def test_every_kind_of_result_is_told_by_group(make):
     named = {name[1:] for name in found.scores}
     assert set(found.scores) == {(group, *name) for group in (ALL, "many", "few") for name in named}
     assert str(found)
+
+
+def test_unscored_votes_are_counted_beneath_the_scores():
+    found = evenhand.aggregate_votes(
+        [{"a": "Yes", "b": None, "topic": "x"}, {"a": "No", "b": "No", "topic": "y"}], ["a", "b"], group_fields="topic"
+    ).by("topic")
+    assert "1 of 4 votes unscored (1 row affected)" in str(found)

@@ -837,15 +837,15 @@ def aggregate(
     verdict = collapse(votes)
     if not criterion.has_values or not any(vote.unscored for vote in votes):
         return verdict
-    low, high = (collapse(_filled(votes, levels, best=best)).aggregated_value for best in (False, True))
-    if low is None or high is None:  # an inconsistent verdict abstains for any values of the missing votes
+    filled = [collapse(_filled(votes, levels, option)).aggregated_value for option in levels.scored]
+    if None in filled:  # an inconsistent verdict abstains for any values of the missing votes
         return verdict
-    return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
+    values = [value for value in (verdict.aggregated_value, *filled) if value is not None]
+    return verdict.model_copy(update={"bounds": (min(values), max(values))})
 
 
-def _filled(votes: Sequence[Vote], levels: Levels, *, best: bool) -> list[Vote]:
-    """Return the votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
-    index = (max if best else min)(levels.scored, key=lambda option: (levels.number(option), option))
+def _filled(votes: Sequence[Vote], levels: Levels, index: int) -> list[Vote]:
+    """Return the votes, each unscored one replaced by a vote for an option."""
     filling = {"selected_index": index, "selected_label": levels.criterion.labels[index], "unscored_reason": None}
     filled = []
     for draws in (draws for orders in _grid(votes, levels).values() for draws in orders.values()):

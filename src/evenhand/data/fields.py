@@ -35,7 +35,7 @@ from numbers import Integral
 from statistics import median_high
 from typing import Any, Final, Literal, cast
 
-from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, fold_label
+from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, Rubric, fold_label
 from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -237,13 +237,14 @@ def recipe_context_fields(
     return {CONTEXT: CONTEXT, **present}
 
 
-def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:
-    """Warn when the context fields given leave out what the criterion is judged by."""
+def warn_of_left_out_context(judged: Criterion | Checklist | Rubric, fields: Mapping[str, str] | None) -> None:
+    """Warn when the context fields given leave out what a criterion is judged by."""
     if fields:  # showing nothing is a decision
         shown = {*fields, *fields.values()}
-        own = criterion.context_fields.items()
-        left_out = [name for name, field in own if name not in shown and field not in shown]
-        _warn_of_left_out(criterion, left_out, f"context_fields={dict(fields)!r} leaves out", 4)
+        for criterion in judged.criteria if isinstance(judged, Rubric) else (judged,):
+            own = criterion.context_fields.items()
+            left_out = [name for name, field in own if name not in shown and field not in shown]
+            _warn_of_left_out(criterion, left_out, f"context_fields={dict(fields)!r} leaves out", 4)
 
 
 def _warn_of_left_out(criterion: Criterion | Checklist, fields: Sequence[str], why: str, level: int) -> None:

@@ -467,7 +467,7 @@ class BatchJudge(RemoteJudge):
             except TransientEngineError as error:
                 if attempt == self.settings.max_retries or unless(error):
                     raise
-                wait = getattr(error, "retry_after", None) or self.settings.backoff * 2**attempt
+                wait = error.retry_after or self.settings.backoff * 2**attempt
             await asyncio.sleep(min(wait, LONGEST_PAUSE))
             attempt += 1
 
@@ -554,7 +554,8 @@ class BatchJudge(RemoteJudge):
             standing = await self._end_of(record)
             await asyncio.shield(self._start(self._collect(record, standing), self._unbroken))
         except EvenhandError as error:
-            failure = self._lost(record, error) if getattr(error, "cause", None) in GONE else error
+            gone = isinstance(error, EngineError) and error.cause in GONE
+            failure = self._lost(record, error) if gone else error
         finally:
             self._under_way.pop(record.number, None)
         for waiting in [each for each in self._waiting.values() if each.batch == record.number]:
@@ -660,7 +661,7 @@ class BatchJudge(RemoteJudge):
 
 def _may_be_made(error: EngineError) -> bool:
     """Return whether a batch may exist after such a failure: not if the server was not reached, or said 'later'."""
-    return error.cause != "http_429" and getattr(error, "reached", True) is True
+    return error.cause != "http_429" and error.reached
 
 
 def _interrupted() -> BudgetExhaustedError:

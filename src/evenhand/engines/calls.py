@@ -203,7 +203,8 @@ class JournalWriter:
             try:
                 ours = key in await asyncio.shield(self._end_of_turn()) and ours
             except asyncio.CancelledError:
-                self.release(key)
+                if ours:
+                    self.release(key)
                 raise
             if ours:
                 return None
@@ -310,7 +311,6 @@ class Calls:
     Attributes:
         engine: The engine that answers.
         budget: The budget of the run.
-        launched: Calls sent to the engine.
         budgeted: The engine's calls count in a budget.
         fatal: Why nothing more can be asked of the engine.
 
@@ -329,7 +329,6 @@ class Calls:
     ) -> None:
         self.engine = engine
         self.judge_id = engine.judge_id
-        self.launched = 0
         self.fatal: FatalEngineError | None = None
         identity = engine.identity()
         self.budgeted = identity is not None
@@ -390,7 +389,6 @@ class Calls:
         """
         check_classified(questions_of(request), [self.engine])
         if not self.budgeted:  # it costs nothing and repeats itself: no journal, no budget
-            self.launched += 1
             return await self.engine.complete(request)
         if isinstance(self._withheld, MockModeError):
             raise copy(self._withheld)
@@ -437,8 +435,9 @@ class Calls:
         try:
             if writer is None:
                 return await self._ask(request, hold)
-            recorded = await writer.claim(key)
-            if recorded is not None:
+            if (recorded := await writer.claim(key)) is not None:
+                if self._prices is not None:
+                    self._prices.learn(request, recorded)
                 return recorded
             sent_at = time.monotonic()
             try:
@@ -456,7 +455,6 @@ class Calls:
 
     async def _ask(self, request: Request, hold: Hold) -> Completion:
         hold.launch()
-        self.launched += 1
         request.again = hold.again
         try:
             completion = await self.engine.complete(request)

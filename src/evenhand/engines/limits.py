@@ -173,7 +173,7 @@ class Gate:
             first: The call has not timed out before since the last answer.
         """
         now, lost = self._clock(), isinstance(error, ConnectionLostError)
-        self._reached |= not isinstance(error, ConnectionLostError) or error.reached
+        self._reached |= error.reached
         if self.away and self._probe != entered_at:
             return  # sent before others showed that the server is away
         patience = (PATIENCE if self._reached else FIRST_PATIENCE) if self._patience is None else self._patience

@@ -334,7 +334,7 @@ class RemoteJudge:
             try:
                 completion = self.priced(await self._attempt(session, trial, request), request.messages)
             except EngineError as error:
-                reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
+                reached, may_be_billed = error.reached, error.may_be_billed
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, gate, trial, entered_at)
@@ -383,7 +383,7 @@ class RemoteJudge:
                 raise UnreachableError(str(gate.ended), attempts=error.attempts) from error
         else:
             gate.answered()
-        if isinstance(error, ConnectionLostError) and not error.reached:  # which costs no attempt
+        if not error.reached:  # which costs no attempt
             return 0.0 if gate.away else random.uniform(0, self.settings.backoff)  # noqa: S311 - spreads retries
         if isinstance(error, TransientEngineError):
             delay = self._delay(error, gate, trial, entered_at)
@@ -422,7 +422,7 @@ class RemoteJudge:
             UnreachableError: After several calls in a row that were given up because of a 429.
         """
         settings, limited = self.settings, isinstance(error, RateLimitedError)
-        after = getattr(error, "retry_after", None)
+        after = error.retry_after
         trial.retries += 1 / RATE_LIMIT_PATIENCE if limited else 1
         if limited:
             gate.slow_down(entered_at)

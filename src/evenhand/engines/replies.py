@@ -39,7 +39,6 @@ WITHOUT_TEXT: Final = frozenset({"too_long", FILTERED})
 """The causes of failures that are replies all the same: a finish reason without a text."""
 GONE: Final = frozenset({"http_404", "http_410"})
 """The causes of failures that say that something is not, or no longer, there."""
-REPEATED_KEY: Final = "repeated_key"
 SHOWN_CHARACTERS: Final = 300
 MOST_ERROR_CHARACTERS: Final = 2**16
 
@@ -114,7 +113,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         if twice := [name for name in names if name in READ_NAMES and names.count(name) > 1]:
-            raise TransientEngineError(f"the server's reply has {twice[0]!r} twice in one object", cause=REPEATED_KEY)
+            raise TransientEngineError(f"the server's reply has {twice[0]!r} twice in one object", cause="repeated_key")
     return found
 
 

@@ -17,7 +17,7 @@ from evenhand.files import write_as_it_ends
 from evenhand.labels.people import Labels, Paired, paired, read_gold
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_number, state_p_value
 from evenhand.options import Design
-from evenhand.results.measures import Column, measures_table
+from evenhand.results.measures import Column, measures_table, unscored_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import differences_tables
@@ -453,6 +453,7 @@ class GroupedScores(PrintedTables):
         reversals: What the whole hides, in sentences.
         design: The sampling design of the labelled rows; None if scores are not corrected.
         level: The level of the intervals.
+        notes: How many votes are unscored.
     """
 
     by: str
@@ -462,6 +463,7 @@ class GroupedScores(PrintedTables):
     reversals: tuple[str, ...]
     design: str | None
     level: float
+    notes: tuple[str, ...] = ()
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the scores, and how systems differ."""
@@ -486,8 +488,8 @@ class GroupedScores(PrintedTables):
         return (scores, *(table for own in families for table in differences_tables(own, level=self.level)))
 
     def closing_notes(self) -> tuple[str, ...]:
-        """Return notes on differences that the total hides."""
-        return self.reversals
+        """Return notes on unscored votes, and on differences that the total hides."""
+        return (*self.notes, *self.reversals)
 
 
 def by_group(
@@ -543,6 +545,7 @@ def by_group(
         reversals=tuple(_reversals(differences, by, over.level)),
         design=chosen,
         level=over.level,
+        notes=unscored_note(results.analysis.unscored_counts),
     )
 
 

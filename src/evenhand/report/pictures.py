@@ -409,7 +409,7 @@ def _levels(results: Results, _: Findings) -> Drawn | None:
 
 
 def _gold(results: Results, _: Findings) -> Drawn | None:
-    """Return matrices of what people say against what was selected, one per set of labels."""
+    """Return matrices of gold labels against what was selected, one per set of labels."""
     counts: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
     for asked in results.asked():
         if asked.gold is None or not asked.verdict.votes:
@@ -423,8 +423,8 @@ def _gold(results: Results, _: Findings) -> Drawn | None:
     for labels, found in counts.items():
         columns = (*labels, NO_VERDICT)
         texts = [[format_count(own[column]) for column in columns] for own in found.values()]
-        panels.append(Matrix(labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "people"))
-    note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
+        panels.append(Matrix(labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "gold"))
+    note = "The verdicts with each gold label (rows), by what was selected (columns); shades are shares of the row."
     return ("Verdicts against gold", panels, [note]) if panels else None
 
 

@@ -42,7 +42,6 @@ from evenhand.engines.replies import redact, short_enough
 from evenhand.errors import (
     ArtifactError,
     BudgetExhaustedError,
-    ConnectionLostError,
     DataClassificationError,
     EngineError,
     EvenhandError,
@@ -253,8 +252,13 @@ class _Waiting:
             instance["data_classification_policy"] = list(self.policy)
         return instance
 
-    def settle(self, outcome: Completion | EvenhandError) -> None:
-        """Give the reply, or the failure, to the caller, who may have given up."""
+    def settle(self, outcome: Completion | EvenhandError, *, answered: bool = False) -> None:
+        """Give the reply, or the failure, to the caller, who may have given up.
+
+        A 403 or 404 is about one request if another was answered, and about all if none was.
+        """
+        if answered and isinstance(outcome, EngineError) and outcome.cause in REFUSALS:
+            outcome = RejectedRequestError(str(outcome), cause=outcome.cause)
         if self.reply.done():
             return
         if isinstance(outcome, EvenhandError):
@@ -400,10 +404,7 @@ class UnitxtBridge:
                     outcomes += await self._send(batch, [])
                 self._answered |= any(isinstance(outcome, Completion) for outcome in outcomes)
                 for each, outcome in zip(batch, outcomes, strict=True):
-                    # a 403 or 404 is about one request if another was answered, and about all if none was
-                    refused = isinstance(outcome, EngineError) and outcome.cause in REFUSALS and self._answered
-                    cause = getattr(outcome, "cause", "")
-                    each.settle(RejectedRequestError(str(outcome), cause=cause) if refused else outcome)
+                    each.settle(outcome, answered=self._answered)
         finally:
             while not queue.empty():
                 batch.append(queue.get_nowait())
@@ -426,7 +427,7 @@ class UnitxtBridge:
         else:
             tried += [True] * len(found)
             return found
-        if isinstance(failure, ConnectionLostError) and not failure.reached:
+        if not failure.reached:
             failure = UnreachableError(f"the server cannot be reached: {failure}")
         if len(requests) > 1 and (not isinstance(failure, FatalEngineError) or failure.cause in REFUSALS):
             _logger.warning(
