@@ -10,14 +10,13 @@ DISPLAYED = re.compile(r"^([ \t]*)\.\. math:: ?(.*\n(?:\1[ \t]+\S.*\n?)*)", re.M
 
 
 def plain(text):
-    """
+    """Return a docstring as Markdown.
+
     >>> plain("A :class:`~evenhand.votes.Vote`, :math:`x^2` and ``code``.")
     'A `Vote`, `x^2` and `code`.'
     """
-    shown = DISPLAYED.sub(
-        lambda found: textwrap.indent(f"```text\n{textwrap.dedent(found[2]).strip()}\n```\n", found[1]), text
-    )
-    return ROLE.sub(r"`\1`", shown).replace("``", "`").replace("```", "```").replace("`text\n", "```text\n")
+    code = ROLE.sub(r"`\1`", text).replace("``", "`")
+    return DISPLAYED.sub(lambda found: textwrap.indent(f"```text\n{found[2].strip()}\n```\n", found[1]), code)
 
 
 class Plain(griffe.Extension):

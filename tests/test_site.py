@@ -62,5 +62,6 @@ def test_the_reference_holds_every_public_name_verb_and_option(site):
     fields = {*RunOptions.model_fields, *evenhand.LiteLLMEngine.model_fields}
     assert all(f"<code>{name}</code>" in read("options") for name in fields)
     assert not re.findall(r":(?:math|class|func|meth):", python)
+    assert "```" not in python
     measures = html.unescape((site / "measures" / "index.html").read_text(encoding="utf-8"))
     assert all(f"<code>{name}</code>" in measures for name in ("score_if_unscored_0", "parse_rate", "num_na", "rank"))

@@ -20,6 +20,7 @@ from evenhand.options import (
     Options,
     ReadRepliesArguments,
     ReliabilityArguments,
+    RunArguments,
     RunModeArguments,
     WinratesArguments,
 )
@@ -73,7 +74,7 @@ def call(name: str, data: object, given: Mapping[str, Any]) -> Any:  # noqa: ANN
         InvalidInputError: An option that does not exist, or a value that is not accepted.
     """
     job, record = call_of(name, data, given)
-    return run_job(job, data, None if getattr(job.options, "dry_run", False) else record)
+    return run_job(job, data, record)
 
 
 def call_of(name: str, data: object, given: Mapping[str, Any]) -> tuple[FunctionCall, dict[str, Any]]:
@@ -100,7 +101,7 @@ def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None, *
         record: The run, as results keep it.
         limit: With ``stream_to``, take this many rows at most.
     """
-    if getattr(job.options, "stream_to", None) is not None:
+    if isinstance(job.options, RunArguments) and job.options.stream_to is not None:
         split = job.options.split
         count = len(data) if isinstance(data, Sized) and not isinstance(data, str | Mapping) else None
         return judge_stream(job, named_rows(data, split), count=count, limit=limit, record=record)

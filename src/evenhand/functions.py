@@ -10,25 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.by_name import call
+from evenhand.by_name import FUNCTIONS, call
 from evenhand.judging.estimate import RunEstimate
-from evenhand.options import (
-    AggregateVotesArguments,
-    AgreementArguments,
-    ChecklistArguments,
-    GradeScoresArguments,
-    JudgeArguments,
-    ReadRepliesArguments,
-    ReliabilityArguments,
-    RunModeArguments,
-    WinratesArguments,
-    takes,
-)
+from evenhand.options import takes
 from evenhand.reliability_report import ReliabilityReport
 from evenhand.results.results import Results
 
 
-@takes(JudgeArguments)
+@takes(FUNCTIONS["judge"].arguments)
 def judge(data: object, criteria: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
@@ -53,7 +42,7 @@ def judge(data: object, criteria: object, engine: object, **options: Any) -> Res
     return call("judge", data, {"criteria": criteria, "engine": engine, **options})
 
 
-@takes(ChecklistArguments)
+@takes(FUNCTIONS["checklist"].arguments)
 def checklist(
     data: object = None, checklist: object = None, engine: object = None, **options: Any
 ) -> Results | RunEstimate:
@@ -81,7 +70,7 @@ def checklist(
     return call("checklist", data, {"checklist": checklist, "engine": engine, **options})
 
 
-@takes(WinratesArguments)
+@takes(FUNCTIONS["winrates"].arguments)
 def winrates(
     data: object = None,
     criteria: object = None,
@@ -117,7 +106,7 @@ def winrates(
     return call("winrates", data, {"criteria": criteria, "engine": engine, **options})
 
 
-@takes(GradeScoresArguments)
+@takes(FUNCTIONS["grade_scores"].arguments)
 def grade_scores(
     data: object = None, criteria: object = None, engine: object = None, **options: Any
 ) -> Results | RunEstimate:
@@ -146,7 +135,7 @@ def grade_scores(
     return call("grade_scores", data, {"criteria": criteria, "engine": engine, **options})
 
 
-@takes(RunModeArguments)
+@takes(FUNCTIONS["run_mode"].arguments)
 def run_mode(data: object, mode: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
 
@@ -168,7 +157,7 @@ def run_mode(data: object, mode: object, engine: object, **options: Any) -> Resu
     return call("run_mode", data, {"mode": mode, "engine": engine, **options})
 
 
-@takes(AggregateVotesArguments)
+@takes(FUNCTIONS["aggregate_votes"].arguments)
 def aggregate_votes(
     data: object,
     votes: str | Sequence[str],
@@ -200,7 +189,7 @@ def aggregate_votes(
     )
 
 
-@takes(AgreementArguments)
+@takes(FUNCTIONS["agreement"].arguments)
 def agreement(data: object, votes: str | Sequence[str], criteria: object = None, **options: Any) -> Results:
     """Measure how far judges agree with people, people with people, and judges with judges.
 
@@ -220,7 +209,7 @@ def agreement(data: object, votes: str | Sequence[str], criteria: object = None,
     return call("agreement", data, {"votes": votes, "criteria": criteria, **options})
 
 
-@takes(ReadRepliesArguments)
+@takes(FUNCTIONS["read_replies"].arguments)
 def read_replies(
     data: object,
     replies: str | Sequence[str],
@@ -256,7 +245,7 @@ def read_replies(
     )
 
 
-@takes(ReliabilityArguments)
+@takes(FUNCTIONS["reliability"].arguments)
 def reliability(
     data: object = None, criteria: object = None, engine: object = None, **options: Any
 ) -> ReliabilityReport | RunEstimate:

@@ -37,6 +37,9 @@ class _AggregateVotesArguments(_VerdictArguments, total=False):
 class _AgreementArguments(_RecordedArguments, total=False):
     gold_fields: str | Sequence[str] | None
 
+class _GuidelineOptions(TypedDict, total=False):
+    guidelines: str
+
 class _AskingArguments(TypedDict, total=False):
     context_fields: str | Sequence[str] | Mapping[str, str] | None
     reference_field: str | None
@@ -81,6 +84,9 @@ class _RunOptions(_Grid, _RuleOptions, _Limits, _IntervalOptions, _GroupOptions,
 
 class _RunArguments(_AskingArguments, _StreamOptions, _RunOptions, total=False): ...
 
+class _ResponseArguments(_GuidelineOptions, _RunArguments, total=False):
+    response_fields: str | Sequence[str]
+
 class _VoteFields(TypedDict, total=False):
     judge_field: str | None
     sample_field: str | None
@@ -93,34 +99,30 @@ class _VoteFields(TypedDict, total=False):
 class _VoteArguments(_VoteFields, total=False):
     votes: object
 
-class _ChecklistArguments(_RunArguments, _VoteArguments, total=False):
+class _ChecklistArguments(_ResponseArguments, _VoteArguments, total=False):
     mode: Literal["batch", "item"]
     primary_metric: Literal["pass", "weighted", "normalized"]
     capture_reasoning: bool
     use_logprobs: bool | None
     allow_na: bool | None
-    response_fields: str | Sequence[str]
     checklist_field: str | None
     gold_fields: str | Mapping[str, str] | None
-    guidelines: str
 
 class _GradeScoresArguments(_RunArguments, total=False):
     response_fields: str | Sequence[str] | None
     prompts: str | Sequence[str]
     unrelated_option: bool
 
-class _JudgeArguments(_RunArguments, total=False):
+class _JudgeArguments(_ResponseArguments, total=False):
     examples: object
     num_examples: int | None
     label_fields: Mapping[str, str] | None
     as_index: bool
-    guidelines: str
     auto_na_option: bool | None
     calls: Literal["per_criterion", "per_item"]
     na_strategy: str | None
     na_partial: float | None
     length_penalty: object
-    response_fields: str | Sequence[str]
     gold_fields: str | Mapping[str, str] | None
     rubric_field: str | None
 
@@ -141,11 +143,9 @@ class _ReliabilityArguments(_AskingArguments, _VoteArguments, _ContestOptions, t
     confidences: bool
     resamples: int
 
-class _RunModeArguments(_RunArguments, total=False):
+class _RunModeArguments(_ResponseArguments, total=False):
     mode_options: Mapping[str, object] | None
-    response_fields: str | Sequence[str]
     criteria: object
-    guidelines: str
 
 class _WinratesArguments(_RunArguments, _VoteArguments, total=False):
     allow_ties: bool

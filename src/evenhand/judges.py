@@ -29,10 +29,10 @@ from evenhand.modes.judgements import DirectMode, RubricMode, RubricResult, rubr
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.winrates import TIE, WinratesMode
 from evenhand.options import (
-    GUIDELINES,
     AssessmentOptions,
     ChecklistOptions,
     ContestOptions,
+    GuidelineOptions,
     RunOptions,
     unknown_option,
 )
@@ -45,10 +45,8 @@ Result = Verdict | RubricResult | ChecklistResult
 Votes = list[tuple[Vote, ...]]
 
 
-class _ChecklistOptions(ChecklistOptions):
+class _ChecklistOptions(GuidelineOptions, ChecklistOptions):
     """How a checklist is put to judges about one response."""
-
-    guidelines: str = GUIDELINES
 
 
 class SubjectFields(TypedDict, total=False):
@@ -112,9 +110,6 @@ class Judge:
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
         checked_weights(self._judges, self._options.judge_weights)
-        texts = {"a": "", "b": ""} if self._mode.compares_two else {"response": ""}
-        example = self._subject_of(texts, {"context": dict.fromkeys(self._shown, "")})
-        self._questions(example)  # refuses a prompt that does not fit
         warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
@@ -226,13 +221,14 @@ class Judge:
     def _subject_of(self, texts: Mapping[str, str], given: SubjectFields) -> Subject:
         references = texts_of(given.get("reference"), "the reference")
         context, judged = self._context(given.get("context"), references), self._judged
-        guidelines = getattr(self._options, "guidelines", "")
+        guidelines = self._options.guidelines if isinstance(self._options, GuidelineOptions) else ""
         name = str(given.get("id", ""))
         about = Subject(0, texts, context, references, row_id=name, judged=judged, guidelines=guidelines)
         if not isinstance(judged, Rubric):
             return about
         seen = (replace(about, judged=criterion) for criterion in judged.criteria)
-        return subject_of_rubric(judged, seen, getattr(self._options, "length_penalty", None))
+        penalty = self._options.length_penalty if isinstance(self._options, AssessmentOptions) else None
+        return subject_of_rubric(judged, seen, penalty)
 
     def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
         """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
@@ -313,17 +309,16 @@ def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], C
         return checks, checks.offered(judged)
     if isinstance(judged, Criterion) and judged.scale == "pairwise":
         compared = ContestOptions(**options)
-        contests, judged = WinratesMode(compared), read_comparison(criteria, compared)
-        contests.check_rules([judged])
-        return contests, judged
+        return WinratesMode(compared), read_comparison(criteria, compared)
     asked = assessment_options(AssessmentOptions(**options), (), rubric=isinstance(judged, Rubric))
     mode: RubricMode | DirectMode
     if isinstance(judged, Rubric):
         judged = rubric_as_judged(judged, asked)
-        mode = RubricMode(asked, example_pools(judged.criteria, asked), together=asked.calls == "per_item")
+        pools = example_pools(judged.criteria, asked)
+        mode = RubricMode(asked, pools=pools, together=asked.calls == "per_item")
         mode.check_rules(judged.criteria)
         return mode, judged
     judged = with_na_option(judged) if asked.auto_na_option else judged
-    mode = DirectMode(asked, example_pools((judged,), asked))
+    mode = DirectMode(asked, pools=example_pools((judged,), asked))
     mode.check_rules((judged,))
     return mode, judged

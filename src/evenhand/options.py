@@ -271,6 +271,10 @@ class GoldOptions(Options):
     gold_probability_field: str | None = option(None, "With ``probabilities``: that of being drawn.")
 
 
+def _stop_early_refusal(what: str) -> InvalidInputError:
+    return InvalidInputError(f"stop_early does not go with {what}: {NEEDS_ALL_DRAWS}; drop one of the two")
+
+
 class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupOptions):
     """How a run judges: every option that all modes share, with its default.
 
@@ -288,11 +292,8 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
 
     @model_validator(mode="after")
     def _check_run(self) -> Self:
-        for name, value in (("scoring", "expected"), ("primary_metric", "normalized")):
-            if self.stop_early and getattr(self, name, None) == value:
-                raise InvalidInputError(
-                    f"stop_early does not go with {name}={value!r}: {NEEDS_ALL_DRAWS}; drop one of the two"
-                )
+        if self.stop_early and self.scoring == "expected":
+            raise _stop_early_refusal("scoring='expected'")
         path = None if self.journal in {None, "default"} else str(self.journal)
         if path is not None and ("\0" in path or os.path.isdir(expanded(path))):  # noqa: PTH112 - it may be too long
             raise InvalidInputError(f"journal is {str(self.journal)!r}, which is not the path of a file; name a file")
@@ -337,10 +338,15 @@ class VoteFields(Options):
 
 
 AS_INDEX = option(False, "Labels that are numbers are places of options, 0 for the first (default: values of options).")
-GUIDELINES = option("", "Instructions for the judge, in addition to the criteria.")
 
 
-class AssessmentOptions(RunOptions):
+class GuidelineOptions(Options):
+    """The instructions for judges."""
+
+    guidelines: str = option("", "Instructions for the judge, in addition to the criteria.")
+
+
+class AssessmentOptions(GuidelineOptions, RunOptions):
     """How responses are assessed by criteria or a rubric.
 
     Those from ``calls`` on are for a rubric, which has defaults of its own: ``flow="one_step"``, since it asks many
@@ -356,7 +362,6 @@ class AssessmentOptions(RunOptions):
         None, "Criterion name -> column of ``examples`` with the label; by default as in ``gold_fields``, or its name."
     )
     as_index: bool = AS_INDEX
-    guidelines: str = GUIDELINES
     auto_na_option: bool | None = option(None, "Offer NA with each criterion (the default for a rubric).")
     calls: Literal["per_criterion", "per_item"] = option(
         "per_criterion", "``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric."
@@ -396,6 +401,8 @@ class ChecklistOptions(RunOptions):
 
     @model_validator(mode="after")
     def _takes_its_metric(self) -> Self:
+        if self.stop_early and self.primary_metric == "normalized":
+            raise _stop_early_refusal("primary_metric='normalized'")
         if self.primary_metric == "normalized" and self.use_logprobs is False:
             raise InvalidInputError(
                 "primary_metric='normalized' is the mean probability of yes, and use_logprobs=False asks for none: "
@@ -429,7 +436,6 @@ ContextFields = str | tuple[str, ...] | Mapping[str, str] | None
 Weights = Mapping[str, float] | tuple[float, ...] | None
 CRITERIA = option(None, "Criteria or one rubric: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
 CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
-RESPONSE_FIELDS = option("response", "The column with the responses; several columns are several systems.")
 SYSTEMS = option(None, "Of long data or recorded votes: which systems, in which order; all by default.")
 ID_FIELD = option(None, "The column with the id of each row; rows with the same id are about the same instance.")
 SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
@@ -461,27 +467,30 @@ class RunArguments(AskingArguments, StreamOptions, RunOptions):
     """The arguments of every function over rows."""
 
 
-class JudgeArguments(RunArguments, AssessmentOptions):
+class ResponseArguments(GuidelineOptions, RunArguments):
+    """The arguments of the functions that read a response of each system from a column of its name."""
+
+    response_fields: Columns = option("response", "The column with the responses; several columns are several systems.")
+
+
+class JudgeArguments(ResponseArguments, AssessmentOptions):
     """The arguments of :func:`evenhand.judge`."""
 
     criteria: Any = CRITERIA
-    response_fields: Columns = RESPONSE_FIELDS
     gold_fields: str | Mapping[str, str] | None = option(
         None, "Criterion name -> column with a person's label; ``{system}`` stands for the system."
     )
     rubric_field: str | None = option(None, "The column with each row's own rubric, or its id.")
 
 
-class ChecklistArguments(RunArguments, VoteArguments, ChecklistOptions):
+class ChecklistArguments(ResponseArguments, VoteArguments, ChecklistOptions):
     """The arguments of :func:`evenhand.checklist`."""
 
     checklist: Any = option(None, "The checklist: a catalog id, or a YAML or JSON file.")
-    response_fields: Columns = RESPONSE_FIELDS
     checklist_field: str | None = option(None, "The column with each row's own checklist, or its id.")
     gold_fields: str | Mapping[str, str] | None = option(
         None, "Item name -> column with a person's answer, or one column with all; ``{system}`` stands for the system."
     )
-    guidelines: str = GUIDELINES
 
 
 class WinratesArguments(RunArguments, VoteArguments, PairwiseOptions):
@@ -524,14 +533,12 @@ class GradeScoresArguments(RunArguments):
     unrelated_option: bool = option(False, "Ask a second time, with a candidate of another row among the candidates.")
 
 
-class RunModeArguments(RunArguments):
+class RunModeArguments(ResponseArguments):
     """The arguments of :func:`evenhand.run_mode`."""
 
     mode: Any = option(None, "The kind of a mode, or in Python a class of your own.")
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
-    response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")
-    guidelines: str = GUIDELINES
 
 
 class ReliabilityArguments(AskingArguments, VoteArguments, ContestOptions):

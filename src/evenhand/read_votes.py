@@ -54,6 +54,7 @@ from evenhand.options import (
     RecordedOptions,
     RunOptions,
     VoteFields,
+    Weights,
     WinratesArguments,
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
@@ -718,8 +719,8 @@ def votes_given(data: object, options: Any, taken: frozenset[str]) -> RecordedVo
 
 def named_columns(options: Any) -> dict[str, str]:
     """Return setting -> the column of recorded votes that it names, of those that are given."""
-    given = {name: getattr(options, name, None) for name in ("id_field", *VoteFields.model_fields)}
-    return {name: column for name, column in given.items() if column is not None}
+    given = dict(options)
+    return {name: given[name] for name in ("id_field", *VoteFields.model_fields) if given.get(name) is not None}
 
 
 def refuse_vote_columns(options: Any, *but: str) -> None:
@@ -730,7 +731,12 @@ def refuse_vote_columns(options: Any, *but: str) -> None:
 
 
 def verdicts_of_votes(
-    read: RecordedVotes, criterion: Criterion, cells: Sequence[Cell], options: Any, **more: Any
+    read: RecordedVotes,
+    criterion: Criterion,
+    cells: Sequence[Cell],
+    options: Any,
+    weights: Weights = None,
+    **more: Any,
 ) -> Results:
     """Return the verdicts that recorded votes give.
 
@@ -739,9 +745,10 @@ def verdicts_of_votes(
         criterion: The criterion of the votes.
         cells: The votes on each instance.
         options: The options of the function.
+        weights: The weights of the judges; None for equal ones.
         **more: Further parameters that the result repeats.
     """
-    weights = weights_by_judge(getattr(options, "weights", None), read.judges)
+    weights = weights_by_judge(weights, read.judges)
     check_weights(weights)
     lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
     if lacking and more.get("rule") in WEIGHTED_RULES:
@@ -770,7 +777,7 @@ def aggregate_recorded_votes(data: object, options: AggregateVotesArguments) -> 
     read = RecordedVotes.of(read_rows(data, options.split), options.votes, fields, usual=False)
     reader = LabelReader(criterion, as_index=options.as_index)
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field)
-    return verdicts_of_votes(read, criterion, cells, options, rule=rule)
+    return verdicts_of_votes(read, criterion, cells, options, options.weights, rule=rule)
 
 
 def measure_agreement(data: object, options: AgreementArguments) -> Results:
@@ -849,4 +856,4 @@ def read_recorded_replies(data: object, options: ReadRepliesArguments) -> Result
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))
     cells = read_assessments(read, reader, gold=options.gold_fields, cluster_field=options.cluster_field, cast=cast)
     more = {"replies": list(read.columns), "pattern": options.pattern, "rule": rule}
-    return verdicts_of_votes(read, criterion, cells, options, **more)
+    return verdicts_of_votes(read, criterion, cells, options, options.weights, **more)

@@ -151,7 +151,7 @@ def report_reliability(data: object, options: ReliabilityArguments) -> Reliabili
     if options.votes is not None:
         return _recorded_report(data, options)
     refuse_vote_columns(options)
-    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
+    options = options.or_else(**one_step_in_batches(options.engine, options.batch))
     rows, runs = read_rows(data, options.split), _runs(options)
     if options.dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
         asked = [function(rows, own.model_copy(update={"dry_run": True})) for function, own in runs]

@@ -18,10 +18,13 @@ from evenhand.data.fields import (
     cell_error,
     check_label_columns,
     check_names,
+    classifications_of,
+    context_of,
     field_of,
     group_columns,
     read_clusters,
     reference_column,
+    references_of,
     row_groups,
     warn_of_left_out_context,
 )
@@ -42,7 +45,7 @@ from evenhand.modes.choices import (
     with_unrelated,
 )
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged, subject_of_rubric
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import WinratesMode, check_reduction
 from evenhand.options import (
     AssessmentOptions,
@@ -50,6 +53,7 @@ from evenhand.options import (
     ContestOptions,
     GradeScoresArguments,
     JudgeArguments,
+    ResponseArguments,
     RunArguments,
     RunModeArguments,
     WinratesArguments,
@@ -105,7 +109,7 @@ class ResponseRows:
         rows: Sequence[Row],
         options: RunArguments,
         *,
-        prompts: Sequence[Prompt] | None = None,
+        prompts: Sequence[Prompt] = (),
         apart: Iterable[str] = (),
     ) -> Self:
         """Return rows with the columns that the options name.
@@ -113,7 +117,7 @@ class ResponseRows:
         Args:
             rows: The data.
             options: The arguments of the function.
-            prompts: The responses to each row, if these are not in the columns that ``response_fields`` names; ids of
+            prompts: The responses to each row, if they are not in columns that ``response_fields`` names; ids of
                 prompts are kept with contests.
             apart: Columns that are neither contexts nor clusters, such as those of labels, in which ``{system}`` stands
                 for a system.
@@ -121,11 +125,11 @@ class ResponseRows:
         Raises:
             InvalidInputError: If a row has no id, or one that another has.
         """
-        named: Any = getattr(options, "response_fields", ())
         kept = {} if prompts and prompts[0].id is not None else row_ids(rows, options.id_field)
-        what = "row" if prompts is None else "prompt"
-        if prompts is None:
-            columns = {column: column for column in ([named] if isinstance(named, str) else named)}
+        what, guidelines = "prompt" if prompts else "row", ""
+        if isinstance(options, ResponseArguments):
+            guidelines = options.guidelines
+            columns = {str(column): str(column) for column in as_list(options.response_fields)}
             prompts = [Prompt(None, row, responses_in(row, number, columns)) for number, row in enumerate(rows)]
         systems = tuple(prompts[0].responses)
         apart = {*systems, *(column.replace("{system}", system) for column in apart for system in systems)}
@@ -136,7 +140,7 @@ class ResponseRows:
             kept.get("ids") or [each.id or "" for each in prompts],
             context_mapping(options.context_fields),
             reference_column(options.reference_field, rows[0], apart),
-            getattr(options, "guidelines", ""),
+            guidelines,
             read_clusters(rows, options.cluster_field, apart=apart, what=what),
             {**kept, **row_groups(rows, options.group_fields)},
         )
@@ -154,15 +158,16 @@ class ResponseRows:
         known |= {"row_id": self.ids[instance], "cluster": self.clusters[instance]}
         if all(text is None for text in texts.values()):
             return Subject(instance, texts, judged=judged, **known)
-        return subject_of_row(
-            self.rows[instance],
+        row = self.rows[instance]
+        references = references_of(row, self.reference_field, instance)
+        return Subject(
             instance,
             texts,
-            judged,
-            context_fields=self.context_fields,
-            reference_field=self.reference_field,
+            context_of(row, self.context_fields, judged, instance, references),
+            references,
+            judged=judged,
             guidelines=self.guidelines,
-            data_classifications=prompt.data_classifications or None,
+            data_classifications=prompt.data_classifications or classifications_of(row, instance),
             **known,
         )
 
@@ -200,8 +205,7 @@ def run(
             judged += [] if each in judged else [each]
             places[id(each)] = judged.index(each)
     for each in judged:
-        for criterion in each.criteria if isinstance(each, Rubric) else [each]:
-            warn_of_left_out_context(criterion, data.context_fields)
+        warn_of_left_out_context(each, data.context_fields)
     if options.dry_run:
         return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
     first, cells = modes[0], list[Cell]()
@@ -215,7 +219,7 @@ def run(
     return Results.of_cells(ANALYSES[first.saved_as], header, cells)
 
 
-REPEATED: Final[tuple[str, ...]] = ("guidelines", "num_examples", "as_index", "checklist_field", "reduction")
+REPEATED: Final[tuple[str, ...]] = ("guidelines", "num_examples", "as_index", "checklist_field")
 """The options that a result repeats as they are, of those that the function takes."""
 
 RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
@@ -251,8 +255,7 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
         judged = tuple(criterion for each in rubrics for criterion in each.criteria)
     gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
     responses = ResponseRows.of(rows, options, apart=[*gold_fields.values(), *([own] if own else [])])
-    with_examples = options.examples is not None or options.label_fields is not None
-    pools = example_pools(judged, options, responses, gold_fields) if with_examples else {}
+    pools = example_pools(judged, options, responses, gold_fields)
     labels = _gold_labels(responses, judged, gold_fields, options)
     systems, places = responses.systems, range(len(rows))
     parameters = {
@@ -262,7 +265,7 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
     }
     mode: Mode[Any]
     if rubrics:
-        mode = RubricMode(options, pools, together=options.calls == "per_item", own_rubrics=own is not None)
+        mode = RubricMode(options, pools=pools, together=options.calls == "per_item", own_rubrics=own is not None)
         penalty = options.length_penalty
         subjects = []
         for row, system in product(places, systems):  # a budget leaves whole responses
@@ -270,7 +273,7 @@ def assess(data: object, options: JudgeArguments) -> Results | RunEstimate:
             subjects.append(subject_of_rubric(rubrics[row], seen, penalty))
         parameters |= {"calls": options.calls, "length_penalty": None if penalty is None else penalty.model_dump()}
     else:
-        mode = DirectMode(options, pools)
+        mode = DirectMode(options, pools=pools)
         subjects = [
             responses.subject(row, system, each, gold=labels[system][row])
             for each, system, row in product(judged, systems, places)
@@ -294,7 +297,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
         changes["examples"] = tuple(read_rows(options.examples))
     if options.length_penalty is not None:
         changes["length_penalty"] = length_penalty_of(options.length_penalty)
-    defaults = {**one_step_in_batches({"batch": options.batch}, engine), **(RUBRIC_DEFAULTS if rubric else {})}
+    defaults = {**one_step_in_batches(engine, options.batch), **(RUBRIC_DEFAULTS if rubric else {})}
     return options.or_else(**defaults).model_copy(update=changes)
 
 
@@ -447,14 +450,13 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         )
     criterion = read_comparison(options.criteria, options)
     values = {option.value for option in criterion.options if not option.na}
-    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
+    options = options.or_else(**one_step_in_batches(options.engine, options.batch))
     mode = WinratesMode(
         options,
         parse_design(options.design, seed=options.seed),
         check_reduction(options.reduction, graded=len(values) > 3),
         stop=options.stop,
     )
-    mode.check_rules([criterion])
     context = context_mapping(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], layout.columns)
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
@@ -474,11 +476,10 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         "response_fields": layout.columns[0] if layout.is_long else list(layout.columns),
         "id_field": options.id_field,
         "gold_fields": gold_fields,
-        "design": str(mode.design),
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
         **({"stop": options.stop} if options.stop else {}),
-        **mode.run_parameters(),
+        **mode.parameters(),
     }
     return run([mode], subjects, responses, options, parameters)
 
@@ -571,7 +572,7 @@ def judge_by_mode(data: object, options: RunModeArguments) -> Results | RunEstim
     rows, kind = read_rows(data, options.split), find_mode(options.mode)
     if kind.function != "run_mode":
         raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
-    options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
+    options = options.or_else(**one_step_in_batches(options.engine, options.batch))
     way, criteria = kind.from_options(options.mode_options or {}, options), options.criteria
     criterion = NO_CRITERION
     if criteria is not None:

@@ -13,16 +13,18 @@ from evenhand.demo import load_rows
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_out, write_texts
 from evenhand.integrations.ray_data import judge_on_ray
+from evenhand.judging.estimate import RunEstimate
 from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
+from evenhand.options import StreamOptions
 from evenhand.read_votes import measure_agreement
-from evenhand.reliability_report import REPORT_SUFFIXES
+from evenhand.reliability_report import REPORT_SUFFIXES, ReliabilityReport
 from evenhand.report import gates
 from evenhand.report.gates import CheckedCondition, CheckReport, Summary, check
 from evenhand.report.page import write_report
 from evenhand.results.made_by import DEMO, run_record
-from evenhand.results.results import SUFFIXES
-from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RunFile
+from evenhand.results.results import SUFFIXES, Results
+from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RecordedJob, RunFile
 from evenhand.streams import FunctionCall
 
 NOT_KEPT: Final = ("out", "report", "format", "config")
@@ -53,7 +55,7 @@ def check_result(result: Any, checks: Checks, unscored: Sequence[CheckedConditio
 
 def too_many_unscored(result: Any, most: float = MOST_UNSCORED) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
     """Return the limit on the share of unscored votes, if a result exceeds it."""
-    counts = getattr(result, "unscored_counts", None)
+    counts = result.unscored_counts if isinstance(result, Results | ReliabilityReport) else None
     if counts is None or counts.unscored_votes <= most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
         return []
     share = counts.unscored_votes / counts.votes
@@ -81,10 +83,10 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
-    if getattr(job, "stream_to", None) is not None:
+    if isinstance(job, StreamOptions) and job.stream_to is not None:
         return run_job(call, data, record, limit=job.limit)
-    rows = read_rows(data, getattr(job, "split", None))
-    rows = (read_log(rows) if getattr(job, "log", False) else rows)[: job.limit]
+    rows = read_rows(data, call.options.split)
+    rows = (read_log(rows) if isinstance(job, RecordedJob) and job.log else rows)[: job.limit]
     job = job.model_copy(update={"split": None})  # the rows are read
     if isinstance(job, AgreementJob) and job.annotator_test is not None:
         return stand_in_test(measure_agreement(rows, job), job.annotator_test)
@@ -97,7 +99,7 @@ def check_outputs(job: Job) -> None:
     Raises:
         InvalidInputError: If not.
     """
-    read = [text for name in READ for text in _texts(getattr(job, name, None))]
+    read = [text for name in READ for text in _texts(job.given.get(name))]
     out = check_out(job.out, read)
     report = check_out(job.report, [*read, *([] if out is None else [str(out)])], "--report")
     if report is not None:
@@ -125,7 +127,7 @@ def write_result(result: Any, job: Job) -> list[str]:  # noqa: ANN401 - of any j
 
 def unscored_of_job(result: Any, job: Job) -> Sequence[CheckedCondition]:  # noqa: ANN401 - as above
     """Return the limit of a job on unscored votes, if it does not hold."""
-    asking = job.function == "read_replies" or getattr(job, "engine", None) is not None
+    asking = job.function == "read_replies" or job.given.get("engine") is not None
     default = MOST_UNSCORED if asking else 1.0
     return too_many_unscored(result, default if job.max_unscored is None else job.max_unscored)
 
@@ -159,7 +161,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
     file = RunFile.read(path)
     job = file.job.settled(given, file)
     result = result_of(job)
-    if getattr(job, "dry_run", False):
+    if isinstance(result, RunEstimate):
         return result
     write_result(result, job)
     if job.function != "reliability":

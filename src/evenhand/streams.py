@@ -89,9 +89,8 @@ class FunctionCall:
         Raises:
             InvalidInputError: If it needs all rows at once.
         """
-        for name, needs_all in _NEEDS_ALL.items():
-            value = getattr(self.options, name, None)
-            if value is not None and needs_all(value):
+        for name, value in self.options:
+            if name in _NEEDS_ALL and _NEEDS_ALL[name](value):
                 raise InvalidInputError(
                     f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
                     "time: leave one of them out"

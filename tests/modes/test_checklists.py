@@ -86,7 +86,7 @@ def test_the_agreement_with_people_by_hand(table):
     # alder: yes-yes, no-yes, yes-yes; True-no, -, False-yes: 2 of 5 (what was said, not what prerequisites made of it)
     agreement = table.gold_agreement("alder")
     assert (agreement.estimate, agreement.n) == (pytest.approx(2 / 5), 2)
-    assert "agrees with people" in table.to_markdown()
+    assert "agrees with gold" in table.to_markdown()
     assert check().gold_agreement("alder") is None
 
 

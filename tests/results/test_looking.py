@@ -1,9 +1,12 @@
 """Verdicts to be looked at: chosen, sorted, and a row whole; what is chosen has no scores."""
 
+import html
+
 import pytest
 
 import evenhand
 from evenhand import SimulatedEngine
+from evenhand.results.looking import VerdictList
 
 ROWS = [
     {
@@ -45,6 +48,16 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert [view.row for view in new] == ["p-17", "p-18", "p-19"]
 
 
+def test_a_verdict_is_wrong_if_it_prefers_a_system_whose_name_differs_in_case_only():
+    rows = [{"id": "1", "question": "Why?", "GPT": "Because.", "gpt": "So.", "gold": "gpt"}]
+    engine = SimulatedEngine(quality={"Because.": 9.0, "So.": -9.0})
+    criterion = "criteria.evenhand.pairwise.overall_quality"
+    (view,) = evenhand.winrates(
+        rows, criterion, engine, response_fields=["GPT", "gpt"], gold_fields="gold", **HOW
+    ).verdict_list()
+    assert (view.selected, view.gold, view.wrong) == ("GPT", "gpt", True)
+
+
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):
     row = judged["p-17"]
     shown = row.to_terminal(width=100)
@@ -61,3 +74,13 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
     assert max(map(len, judged.row("p-17").to_terminal(width=60).splitlines())) <= 60
     assert "(missing)" in str(judged["p-18"])
     assert "votes 0" in str(judged["p-18"])
+
+
+def test_a_screen_shows_the_first_rows_of_a_long_list_and_names_the_call_for_the_rest(judged):
+    views = judged.verdict_list().views
+    long = VerdictList("many", lambda: views * 10)
+    for shown in (str(long), html.unescape(long._repr_html_())):
+        assert "10 more rows are in tables('verdicts')." in shown
+        assert shown.count("/relevance") == 50
+    for written in (long.to_csv(), long.to_html(), long.tables("verdicts")[0].to_latex()):
+        assert written.count("/relevance") == 60

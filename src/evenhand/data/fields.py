@@ -35,7 +35,7 @@ from numbers import Integral
 from statistics import median_high
 from typing import Any, Final, Literal, cast
 
-from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, fold_label
+from evenhand.criteria import NA_LABELS, Checklist, Criterion, Option, Rubric, fold_label
 from evenhand.data.plain import briefly, number_of, parse_cell, plain_cell
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -237,13 +237,14 @@ def recipe_context_fields(
     return {CONTEXT: CONTEXT, **present}
 
 
-def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:
-    """Warn when the context fields given leave out what the criterion is judged by."""
+def warn_of_left_out_context(judged: Criterion | Checklist | Rubric, fields: Mapping[str, str] | None) -> None:
+    """Warn when the context fields given leave out what a criterion is judged by."""
     if fields:  # showing nothing is a decision
         shown = {*fields, *fields.values()}
-        own = criterion.context_fields.items()
-        left_out = [name for name, field in own if name not in shown and field not in shown]
-        _warn_of_left_out(criterion, left_out, f"context_fields={dict(fields)!r} leaves out", 4)
+        for criterion in judged.criteria if isinstance(judged, Rubric) else (judged,):
+            own = criterion.context_fields.items()
+            left_out = [name for name, field in own if name not in shown and field not in shown]
+            _warn_of_left_out(criterion, left_out, f"context_fields={dict(fields)!r} leaves out", 4)
 
 
 def _warn_of_left_out(criterion: Criterion | Checklist, fields: Sequence[str], why: str, level: int) -> None:
@@ -703,7 +704,7 @@ class LabelReader:
             return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place)))
         return found
 
-    def _option_of_truth(self, truth: bool, said: str) -> int | None:
+    def _option_of_truth(self, truth: bool, cell: str) -> int | None:
         options = self.criterion.options
         named = next(
             (self.places[word] for word in (("true", "yes") if truth else ("false", "no")) if word in self.places), None
@@ -714,7 +715,7 @@ class LabelReader:
         valued = sorted(scored, key=lambda place: options[place].value or 0.0)[-1 if truth else 0]
         if named is not None and named != valued:
             raise InvalidInputError(
-                f"{said}, which may mean the answer {options[named].label!r} of {self.criterion.name!r}, or that it is "
+                f"{cell}, which may mean the answer {options[named].label!r} of {self.criterion.name!r}, or that it is "
                 f"{'met' if truth else 'not met'}, which is {options[valued].label!r}: give labels"
             )
         return valued

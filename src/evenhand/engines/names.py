@@ -164,9 +164,8 @@ def engines_with(given: object, model: str | None = None, *, batch: bool | None 
     return found
 
 
-def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str, Any]:
-    """Return the options of a run, with ``flow="one_step"`` where batches and no flow are asked for: each is a wave."""
-    batch = options.get("batch")
+def one_step_in_batches(engine: object, batch: bool | None) -> dict[str, Any]:
+    """Return ``flow="one_step"`` as the default of a run in batches, each of which is a wave; else nothing."""
     if batch is None:
         batch = any(
             _BATCH.search(each) is not None
@@ -174,4 +173,4 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
             else isinstance(each, BatchJudge) or getattr(each, "batch", None) is True
             for each in as_list(engine)
         )
-    return {"flow": "one_step", **options} if batch else dict(options)
+    return {"flow": "one_step"} if batch else {}

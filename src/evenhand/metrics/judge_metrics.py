@@ -16,7 +16,6 @@ from evenhand.data.fields import (
     is_text_for_nothing,
     read_clusters,
     set_aside,
-    warn_of_left_out_context,
 )
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
@@ -29,7 +28,6 @@ from evenhand.metrics.metric import (
     EvenhandMetric,
     JudgedInstance,
     JudgeMetric,
-    distinct,
     number_or_nan,
     score_name_of,
     warn_of_unscored,
@@ -167,7 +165,6 @@ class ModeJudge(JudgeMetric):
 
     mode: str = ""
     mode_options: Maybe[Dict[str, Any]] = None
-    asks = ""  # the mode knows, and checks the prompt with its questions
 
     @property
     def compares(self) -> bool:  # type: ignore[override] # a property here
@@ -308,7 +305,8 @@ class DirectJudge(AssessingJudge):
 
     def mode_of(self, judged: Sequence[Criterion]) -> DirectMode:
         """Return one option for each response."""
-        mode = DirectMode(self.options, self.example_pools(judged) if judged and self.examples is not None else {})
+        pools = self.example_pools(judged) if judged and self.examples is not None else {}
+        mode = DirectMode(self.options, pools=pools)
         mode.check_rules(judged)
         return mode
 
@@ -384,6 +382,10 @@ class RubricJudge(AssessingJudge):
     flow: str = "one_step"
     judges_by = "rubric"
 
+    def changed_options(self) -> Dict[str, Any]:
+        """Return the length penalty that its fields describe, too."""
+        return {**super().changed_options(), "length_penalty": length_penalty_of(self.length_penalty)}
+
     def verify(self) -> None:
         """Check every setting that can be checked before there is data, and the names of the scores."""
         if self.rubric_field is not None and self.examples is not None:
@@ -392,7 +394,6 @@ class RubricJudge(AssessingJudge):
                 "its own, no criterion is that of all; drop one of the two"
             )
         super().verify()
-        length_penalty_of(self.length_penalty)
         if (rubric := self.own_judged()) is not None:
             names = [score_name_of([each.name], each.name) for each in rubric.criteria]
             check_names("criterion", names, OF_CRITERION, OF_RUBRIC)
@@ -406,19 +407,15 @@ class RubricJudge(AssessingJudge):
         criteria = [each for rubric in judged for each in rubric.criteria]
         pools = self.example_pools(criteria) if self.examples is not None else {}
         own = self.rubric_field is not None
-        mode = RubricMode(self.options, pools, together=self.calls == "per_item", own_rubrics=own)
+        mode = RubricMode(self.options, pools=pools, together=self.calls == "per_item", own_rubrics=own)
         mode.check_rules(criteria)
         return mode
 
-    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Rubric]) -> List[Subject]:
-        """Return the response of each instance, as each criterion sees it."""
-        penalty, found = length_penalty_of(self.length_penalty), []
-        for row, (given, rubric) in enumerate(zip(inputs, judged, strict=True)):
-            seen = [self.subject(row, given, each) for each in rubric.criteria]
-            found.append(subject_of_rubric(rubric, seen, penalty))
-        for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
-            warn_of_left_out_context(criterion, context_mapping(self.context_fields))
-        return found
+    def subject(self, row: int, given: EvaluationInput, judged: Rubric) -> Subject:
+        """Return the response of an instance, as each criterion sees it."""
+        of_criterion = super().subject
+        seen = [of_criterion(row, given, criterion) for criterion in judged.criteria]
+        return subject_of_rubric(judged, seen, self.options.length_penalty)
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of one instance: the rubric's, and those of each criterion."""
@@ -462,7 +459,7 @@ class RubricJudge(AssessingJudge):
             name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
             verdicts = [each.result.verdicts[place] for each in judged]
             masses = [covered_mass(verdict, criterion, judged[0].mode.rules) for verdict in verdicts]
-            summary = summarize(verdicts, criterion.score_range, level=level, covered_masses=masses)
+            summary = summarize(verdicts, criterion.limits, level=level, covered_masses=masses)
             scores |= scores_of(summary, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
             scores |= self.panel_scores(judged, name, criterion, verdicts)
         return scores
@@ -530,7 +527,6 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     main_score: str = "checklist"
     check_positional_bias: Union[bool, float] = False
     options_model = ChecklistOptions
-    asks = ""  # the mode checks whether the prompt is for one item or for all of them
     judges_by = "checklist"
 
     checklist: Any = None
@@ -634,7 +630,7 @@ class PairwiseJudge(JudgeMetric):
 
     main_score: str = "1_winrate"
     options_model = PairwiseOptions
-    asks, compares = "compare", True
+    compares = True
 
     design: str = "all"
     scale: str = "choice"
@@ -649,9 +645,7 @@ class PairwiseJudge(JudgeMetric):
         """Return the pairs of the design."""
         options = self.options
         reduction = check_reduction(options.reduction, graded=options.scale == "graded")
-        mode = WinratesMode(options, parse_design(options.design, seed=options.seed), reduction)
-        mode.rules.check("pairwise")
-        return mode
+        return WinratesMode(options, parse_design(options.design, seed=options.seed), reduction)
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
         """Return the responses of each instance, with the systems in one order."""
@@ -759,7 +753,7 @@ class ChoiceMetric(JudgeMetric):
     """
 
     flow: str = "one_step"
-    asks, compares = "choose", True
+    compares = True
 
 
 def choices(votes: Sequence[Vote], names: Sequence[str]) -> Dict[str, Any]:

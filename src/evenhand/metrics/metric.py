@@ -16,10 +16,9 @@ from types import MappingProxyType
 from typing import Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.by_name import results_of_run
-from evenhand.criteria import Criterion, context_mapping
+from evenhand.criteria import Criterion, Rubric, context_mapping
 from evenhand.data.documents import names_a_file, reads_as_sentence
 from evenhand.data.fields import (
-    CLASSIFICATION,
     LabelReader,
     classifications_of,
     clustered_level,
@@ -176,7 +175,8 @@ class EvenhandMetric(IntervalFields):  # type: ignore[misc] # made of options
     def verify(self) -> None:
         """Check the options, and refuse fields of unitxt's metrics that would have no effect here."""
         super().verify()
-        refused = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}, "ci_method": {self.ci_method} - {"BCa"}}
+        refused: Dict[str, Any] = {"reduction_map": {*(self.reduction_map or ())} - {"mean"}}
+        refused["ci_method"] = None if self.ci_method == "BCa" else self.ci_method
         refused |= {name: getattr(self, name) for name in REFUSED}
         for name, given in refused.items():
             if given:
@@ -459,12 +459,11 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
 
     options_model = RunOptions
     judges_by = "criteria"  # the field with what is judged; ``<judges_by>_field`` names a field of the rows
-    asks = "assess"  # for what a prompt of the user's own must be
     compares = False  # whether a prediction holds several responses
 
     def changed_options(self) -> Dict[str, Any]:
         """Return the flow ``one_step`` for batches, unless a flow is given."""
-        return {} if "flow" in self._init_dict else one_step_in_batches({"batch": self.batch}, self.inference_engine)
+        return {} if "flow" in self._init_dict else one_step_in_batches(self.inference_engine, self.batch)
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data, and whether it fits what is judged."""
@@ -493,9 +492,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
                 "one in each row"
             )
         judged = self.own_judged()
-        mode = self.mode_of(() if judged is None else (judged,))
-        if self.asks and self.prompt is not None:
-            mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
+        self.mode_of(() if judged is None else (judged,))  # checks the rules and the prompt
 
     def own_judged(self) -> Any:
         """Return what all instances are judged by, frozen; None if instances name their own."""
@@ -515,8 +512,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
                     "by writing them: give the catalog id of an engine, or an engine artifact, such as "
                     "evenhand.SimulatedEngine(…)"
                 )
-        written: Dict[str, Any] = super().process_data_before_dump(data)
-        return written
+        return dict(super().process_data_before_dump(data))
 
     def engines(self) -> list[Any]:
         """Return the engines of the panel.
@@ -565,7 +561,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         fields, references, task_data = context_mapping(self.context_fields), texts_of(given[1]), given[2]
         if not fields:
             fields = recipe_context_fields(task_data, judged, with_context=fields is None)
-        marked = {CLASSIFICATION: getattr(given, "instance", {}).get(CLASSIFICATION)}  # by the recipe
+        marked = given.instance if isinstance(given, RecipeInput) else {}
         return Subject(
             instance=row,
             texts=texts,
@@ -587,8 +583,8 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         fields, judged = context_mapping(self.context_fields), self.own_judged()
         rows_field = getattr(self, f"{self.judges_by}_field") if judged is None else None
         if fields is None:
-            parts = [] if judged is None else getattr(judged, "criteria", [judged])
-            fields = {field: field for part in parts for field in part.context_fields.values()}
+            parts = judged.criteria if isinstance(judged, Rubric) else [judged]
+            fields = {field: field for part in parts if part is not None for field in part.context_fields.values()}
         return [*fields.values(), *([rows_field] if rows_field else [])]
 
     @abstractmethod
@@ -648,7 +644,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
         inputs = list(evaluation_inputs_stream)
         if not inputs:
             raise InvalidInputError(NO_INSTANCES)
-        instances = [getattr(given, "instance", {}) for given in inputs]
+        instances = [given.instance if isinstance(given, RecipeInput) else {} for given in inputs]
         members = [_identity(instance) for instance in instances if self._awaited_groups and "__idx__" in instance]
         for place, (awaited, values, _) in enumerate(self._awaited_groups):
             if awaited == members:
@@ -795,8 +791,7 @@ class JudgeMetric(RunFields):  # type: ignore[misc] # as above
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of an instance, by default the record of the mode; the main one is called ``score``."""
-        record: Dict[str, Any] = judged.mode.record(judged.about, judged.result)
-        return record
+        return dict(judged.mode.record(judged.about, judged.result))
 
     def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """Return the scores of all instances, including the main one.

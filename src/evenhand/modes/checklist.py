@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self, get_args
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from evenhand.aggregation.scores import (
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.plain import by_key
-from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import (
     JudgedSubject,
@@ -47,7 +46,6 @@ from evenhand.numbers import (
     format_interval,
     format_level,
     format_score,
-    format_share,
     measure,
     or_missing,
 )
@@ -673,9 +671,8 @@ class ChecklistAnalysis(Analysis):
             InvalidInputError: A metric or a rule that does not exist, or ``normalized`` of draws that could stop early.
             UnknownRuleError: A rule that does not fit yes/no questions.
         """
-        metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
-        if metric not in get_args(Metric):
-            raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(Metric))}")
+        asked: Any = self.parameters["primary_metric"] if primary_metric is None else primary_metric
+        metric = ChecklistOptions(primary_metric=asked).primary_metric
         if metric == "normalized":
             votes = [vote for each in self.entries for own in each.votes for vote in own]
             check_mean_over_draws(votes, "primary_metric='normalized'")
@@ -713,9 +710,7 @@ class ChecklistAnalysis(Analysis):
         title = f"Checked by {what}, by {', '.join(self.parameters['judges'])}"
         by_name = {(system,): report for system, report in reports.items()}
         table = measures_table(title, ("system",), by_name, columns, self._notes(), kind="scores")
-        if not self.gold_agreements:
-            return table
-        return table.with_column("agrees with people", [format_share(self.gold_agreement(each)) for each in reports])
+        return self.with_agreements(table, by_name)
 
     def _notes(self) -> tuple[str, ...]:
         reasons = Counter[str]()

@@ -26,9 +26,9 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import draw
-from evenhand.modes.mode import Mode, Result, Subject, VoteCells, one_criterion
+from evenhand.modes.mode import Mode, Result, Subject, SubjectVotes, VoteCells, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
-from evenhand.options import FlowName, RunOptions
+from evenhand.options import FlowName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
@@ -55,8 +55,8 @@ CHOICE_PROMPTS: Final = ("select", "evaluate_first", "avoid_order_bias", "grade"
 def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """Return the prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
 
-    None if the flow has its own prompt. A text is checked when the run begins
-    (:meth:`~evenhand.judging.conversation.Flow.check_prompt`).
+    None if the flow has its own prompt. A text is checked by
+    :meth:`~evenhand.judging.conversation.Flow.check_prompt`.
 
     Raises:
         InvalidPromptError: If there is no such prompt, or the flow does not ask in one step, as all four do.
@@ -102,16 +102,14 @@ class ChoiceMode(Mode[Result]):
                     f"{name} is {given!r}, which does not fit {self.asks_for}: leave it out. "
                     f"{did_you_mean(given, filter(None, accepted))}"
                 )
-        choice_prompt(self.options.prompt, self.options.flow)
+        self.flow.check_prompt("choose")
 
     @cached_property
     def flow(self) -> Flow:
         """How a judge is asked, with the prompt under its full name."""
         return Flow.of(self.options, prompt=choice_prompt(self.options.prompt, self.options.flow))
 
-    def ask(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
-    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
+    def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
         """Ask about each instance; warn (:class:`EqualCandidatesWarning`) of those with equal candidates."""
         alike = [about.instance for about in subjects if len(set(about.responses)) < len(about.responses)]
         if alike:
@@ -121,7 +119,7 @@ class ChoiceMode(Mode[Result]):
                 EqualCandidatesWarning,
                 stacklevel=2,
             )
-        return super().ask(subjects, judges, options)
+        return super().ask(subjects, judges)
 
 
 class EqualCandidatesWarning(EvenhandWarning):

@@ -10,10 +10,9 @@ import math
 import statistics
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
-from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
@@ -29,7 +28,7 @@ from evenhand.judge_reliability.panel_report import PanelReport, panel_report, p
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
-from evenhand.numbers import Missing, UnscoredBounds, format_share, measure, or_missing
+from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
 from evenhand.results.measures import (
@@ -82,17 +81,14 @@ class DifferentRangesWarning(EvenhandWarning):
 
 @dataclass(frozen=True)
 class DirectMode(Mode[Verdict]):
-    """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion.
-
-    Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
-    """
-
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
+    """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion."""
 
     kind: ClassVar = "direct"
     function: ClassVar = "judge"
     saved_as: ClassVar = "judgements"
+
+    def __post_init__(self) -> None:
+        self.flow.check_prompt("assess")
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Return the one question; none about a response that is missing."""
@@ -126,7 +122,7 @@ class DirectMode(Mode[Verdict]):
                 DifferentRangesWarning,
                 stacklevel=2,
             )
-        ranges = [about.judged.score_range for about in subjects]
+        ranges = [about.judged.limits for about in subjects]
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
 
 
@@ -255,12 +251,10 @@ class RubricMode(Mode[RubricResult]):
     """A judge chooses an option of every criterion of a rubric. A subject is judged by a rubric as it is judged.
 
     Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
         together: Whether one reply answers for all criteria.
         own_rubrics: Whether responses have rubrics of their own, with different criteria under the same names.
     """
 
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
     together: bool = False
     own_rubrics: bool = False
 
@@ -273,6 +267,7 @@ class RubricMode(Mode[RubricResult]):
                 "calls='per_item' asks for one reply a response, and flow is 'two_step'; accepted: 'one_step', or "
                 "'verdict_only' for answers without reasons"
             )
+        self.flow.check_prompt("assess", sheet=self.together)
 
     @cached_property
     def flow(self) -> Flow:
@@ -754,7 +749,7 @@ class JudgementAnalysis(VerdictAnalysis):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
-            cell: summarize(verdicts, self.by_name[cell[1]].score_range, level=self.level_of(cell[0]))
+            cell: summarize(verdicts, self.by_name[cell[1]].limits, level=self.level_of(cell[0]))
             for cell, (_, verdicts) in self.columns.items()
         }
 
@@ -786,7 +781,7 @@ class JudgementAnalysis(VerdictAnalysis):
         scored: dict[str, dict[str, FloatArray]] = {name: {} for name in self.by_name}
         ranges = {each.name: each.score_range for each in self.criteria}
         for (system, name), (rows, verdicts) in self.columns.items():
-            limits = verdicts.limits(np.broadcast_to(np.array(ranges[name], dtype=float), (len(rows), 2)))
+            limits = verdicts.limits(np.broadcast_to(np.array(self.by_name[name].limits), (len(rows), 2)))
             scored[name][system] = np.column_stack([verdicts.score, limits])
         return system_differences(scored, self.level_of(self.systems[0]), ranges)
 
@@ -909,9 +904,7 @@ class JudgementAnalysis(VerdictAnalysis):
             of_rubric = [scores_table(f"Rubric {self.rubric.name}", ("system",), found, level=level)]
         title, labels = f"Direct assessment by {', '.join(self.parameters['judges'])}", ("system", "criterion")
         table = scores_table(title, labels, self.summaries, self.run_notes, level=level)
-        if self.gold_agreements:
-            agreements = [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
-            table = table.with_column("agrees with gold", agreements)
+        table = self.with_agreements(table, self.summaries)
         return (
             *of_rubric,
             *differences_tables(self.rubric_differences, level=level, kind="rubric-differences"),

@@ -17,13 +17,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import Checklist, Criterion, Option
-from evenhand.data.fields import classifications_of, context_of, references_of
+from evenhand.criteria import Criterion, Option
 from evenhand.data.plain import as_plain
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate
+from evenhand.judging.examples import ExamplePool
 from evenhand.judging.run import ask, fingerprint, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
@@ -151,36 +151,8 @@ class JudgedSubject:
         return self.about.cluster
 
 
-def subject_of_row(
-    row: Mapping[str, Any],
-    instance: int,
-    texts: Mapping[str, str | None],
-    judged: Criterion | Checklist,
-    *,
-    context_fields: Mapping[str, str] | None,
-    reference_field: str | None,
-    data_classifications: Classifications | None = None,
-    **known: Any,  # noqa: ANN401 - fields of a subject
-) -> Subject:
-    """Return the subject of a row of a data set.
-
-    Args:
-        row: The row.
-        instance: Its place.
-        texts: Name -> text of what is judged.
-        judged: The criteria that define the context, if ``context_fields`` does not.
-        context_fields: Name shown -> column.
-        reference_field: The column with a known good answer.
-        data_classifications: The classes of all rows that it is made of; None for those of this row.
-        **known: The other fields of a :class:`Subject`.
-
-    Raises:
-        InvalidInputError: If the row lacks a field.
-    """
-    references = references_of(row, reference_field, instance)
-    context = context_of(row, context_fields, judged, instance, references)
-    own = classifications_of(row, instance) if data_classifications is None else data_classifications
-    return Subject(instance, texts, context, references, judged=judged, data_classifications=own, **known)
+SubjectVotes = list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]
+"""Each subject with the votes on each question about it."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +161,11 @@ class Mode(ABC, Generic[Result]):
 
     Attributes:
         options: The options of the run: how often judges are asked, how, under which rules and limits.
+        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
     """
 
     options: RunOptions
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
 
     kind: ClassVar[str]
     """Its name in recipes, in the shell and in saved files."""
@@ -241,7 +215,7 @@ class Mode(ABC, Generic[Result]):
         for name in own:
             if name not in known:
                 raise unknown_option(name, known)
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        values: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
         return cls(run.or_else(**cls.run_defaults), **values)
 
     def check_rules(self, criteria: Sequence[Criterion]) -> None:
@@ -345,19 +319,11 @@ class Mode(ABC, Generic[Result]):
         asked = zip(self.ask(subjects, judges), places, strict=True)
         return [Cell(about, tuple(cast)) for each, place in asked for about, cast in self.cells(*each, place)]
 
-    def ask(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
-    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
-        """Return each subject with the votes on each question about it; all questions are in one queue.
-
-        Args:
-            subjects: The judged subjects.
-            judges: The judges.
-            options: The options of the run, if other limits hold than those of the mode.
-        """
+    def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
+        """Return each subject with the votes on each question about it; all questions are in one queue."""
         asked = [self.questions(about) for about in subjects]
         flat = [question for questions in asked for question in questions]
-        votes = iter(ask(flat, judges, options or self.options, self.flow))
+        votes = iter(ask(flat, judges, self.options, self.flow))
         cast = [tuple(next(votes) for _ in questions) for questions in asked]
         return list(zip(subjects, cast, strict=True))
 
@@ -374,7 +340,7 @@ class Mode(ABC, Generic[Result]):
         asked: list[tuple[Flow, Question]] = []
         for mode in (self, *others):  # about the first subject that is asked about
             asked += [(mode.flow, question) for question in next(filter(None, map(mode.questions, subjects)), ())]
-        examples = [as_plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
+        examples = [as_plain(pool.cases) for pool in self.pools.values()]
         by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
         shown = (
             (about.instance, about.texts, [part.context for part in about.parts.values()] or [about.context])

@@ -27,7 +27,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
 from evenhand.judging.run import limits_after
-from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
+from evenhand.modes.mode import Mode, Subject, SubjectVotes, VoteCells, one_criterion
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -44,7 +44,7 @@ from evenhand.numbers import (
     or_missing,
     state_p_value,
 )
-from evenhand.options import Reduction, RunOptions
+from evenhand.options import Reduction
 from evenhand.question import Question, comparison_criterion
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
@@ -472,6 +472,8 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     stop: Literal["decided"] | None = None
 
     def __post_init__(self) -> None:
+        self.rules.check("pairwise")
+        self.flow.check_prompt("compare")
         if self.stop and self.design.kind == "swiss":
             raise InvalidInputError(
                 f"stop={self.stop!r} does not go with design={str(self.design)!r}, which pairs by results; accepted "
@@ -545,9 +547,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             mode = replace(self, options=self.options.model_copy(update={"journal": None}))
         return RunEstimate.total([Mode.estimate(mode, asked, judges)] * self.design.rounds)
 
-    def ask(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: RunOptions | None = None
-    ) -> list[tuple[Subject, tuple[tuple[Vote, ...], ...]]]:
+    def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
         """Ask about the pairs of the design; return each instance with the pairs that met, and the votes on them.
 
         A pair with a missing response is not asked about. The rounds of a Swiss design, and the blocks of prompts
@@ -558,15 +558,15 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             InvalidInputError: If the instances name different systems, or these do not fit the design.
             TooManyFailuresError: If more votes fail than the settings allow.
         """
-        subjects, options = with_same_systems(subjects), options or self.options
+        subjects = with_same_systems(subjects)
         held: dict[tuple[int, Pair], Contest] = {}
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
-            left = limits_after(options, (vote for votes in before for vote in votes))
+            left = limits_after(self.options, (vote for votes in before for vote in votes))
             left = left.model_copy(update={"progress": left.progress and not self.stop})  # a line per look instead
             asked = _with_pairs(subjects, drawn, 0 if self.stop else number)
             try:
-                found = super().ask(asked, judges, left)
+                found = Mode.ask(replace(self, options=left), asked, judges)
             except (JournalError, TooManyFailuresError) as error:
                 error.votes = [*before, *error.votes]
                 raise
@@ -1029,7 +1029,7 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
     columns = [
         Column("contests", "contests"),
         Column(f"head to head [{level}]", head_to_head),
-        Column("p", lambda pair: format_p_value(getattr(pair.win_rate_test, "adjusted_p_value", None))),
+        Column("p", lambda pair: format_p_value(pair.win_rate_test and pair.win_rate_test.adjusted_p_value)),
     ]
     if ranking.anytime:
         title += " (p corrected by Holm; all holds at any time)"
@@ -1043,7 +1043,7 @@ def _pairs_table(table: WinrateAnalysis) -> TextTable:
         )
         columns += [
             Column(f"{header} [{level}]", lambda pair: format_interval(pair.difference, signed=True)),
-            Column("p", lambda pair: format_p_value(getattr(pair.difference_test, "adjusted_p_value", None))),
+            Column("p", lambda pair: format_p_value(pair.difference_test and pair.difference_test.adjusted_p_value)),
         ]
     pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
     return measures_table(title, ("systems",), pairs, columns, kind="pairs")

@@ -409,22 +409,22 @@ def _levels(results: Results, _: Findings) -> Drawn | None:
 
 
 def _gold(results: Results, _: Findings) -> Drawn | None:
-    """Return matrices of what people say against what was selected, one per set of labels."""
+    """Return matrices of gold labels against what was selected, one per set of labels."""
     counts: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
     for asked in results.asked():
         if asked.gold is None or not asked.verdict.votes:
             continue
         labels = ("first", "second", "tie") if asked.compares else asked.options
-        names = dict(zip(map(str.casefold, asked.systems if asked.compares else labels), labels, strict=False))
-        selected = NO_VERDICT if asked.selected is None else names.get(asked.selected.casefold(), "tie")
+        names = dict(zip(asked.systems if asked.compares else labels, labels, strict=False))
+        selected = NO_VERDICT if asked.selected is None else names.get(asked.selected, "tie")
         found = counts.setdefault(labels, {label: Counter() for label in labels})
-        found[names.get(asked.gold.casefold(), "tie")][selected] += 1
+        found[names.get(asked.gold, "tie")][selected] += 1
     panels: list[Panel] = []
     for labels, found in counts.items():
         columns = (*labels, NO_VERDICT)
         texts = [[format_count(own[column]) for column in columns] for own in found.values()]
-        panels.append(Matrix(labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "people"))
-    note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
+        panels.append(Matrix(labels, columns, _shares_of(found.values(), columns), texts, "verdicts", "gold"))
+    note = "The verdicts with each gold label (rows), by what was selected (columns); shades are shares of the row."
     return ("Verdicts against gold", panels, [note]) if panels else None
 
 

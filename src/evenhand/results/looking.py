@@ -24,7 +24,7 @@ from evenhand.parsing import where_read
 from evenhand.parsing.labels import comparison_key
 from evenhand.prompts import shown_texts
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.render import MOST_ROWS, PrintedTables, TextTable, styled, terminal_width, wrapped
+from evenhand.results.render import PrintedTables, TextTable, styled, terminal_width, wrapped
 from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible, visible_line
 from evenhand.votes import Verdict, Vote
@@ -125,9 +125,7 @@ class VerdictView(QuestionAsked):
     @property
     def wrong(self) -> bool | None:
         """Whether the selection differs from the person's label; None if either is not known."""
-        if self.gold is None or self.selected is None:
-            return None
-        return self.selected.casefold() != self.gold.casefold()
+        return None if self.gold is None or self.selected is None else self.selected != self.gold
 
     @property
     def unscored_reason(self) -> str | None:
@@ -336,12 +334,9 @@ class VerdictList(Viewable, Sequence[VerdictView]):
         return self._select("chosen by a function", partial(filter, keep))
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """Return a row for each verdict, of the first :data:`~evenhand.results.render.MOST_ROWS`."""
-        named = [((view.name,), view) for view in self.views[:MOST_ROWS]]
-        more = len(self) - len(named)
-        notes = (f"{format_count(more, 'verdict')} more: head(n) and to_pandas() have them.",) if more else ()
-        title = f"{self.what}: {format_count(len(self), 'question')}"
-        return (measures_table(title, ("verdict",), named, COLUMNS, notes, kind="verdicts"),)
+        """Return a table with a row for each verdict."""
+        title, named = f"{self.what}: {format_count(len(self), 'question')}", [((view.name,), view) for view in self]
+        return (measures_table(title, ("verdict",), named, COLUMNS, kind="verdicts"),)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each verdict, with its texts under ``context.<name>`` and ``response.<system>``."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, takewhile
-from typing import Final, Self
+from typing import Final
 
 from rich import box
 from rich.cells import cell_len
@@ -56,11 +56,6 @@ class TextTable:
         object.__setattr__(self, "headers", tuple(map(visible, self.headers)))  # of two lines, some
         object.__setattr__(self, "rows", tuple(tuple(map(visible_line, row)) for row in self.rows))
         object.__setattr__(self, "notes", tuple(map(visible_line, self.notes)))
-
-    def with_column(self, header: str, cells: Sequence[str]) -> Self:
-        """Return the table with one more column on its right."""
-        rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
-        return replace(self, headers=(*self.headers, header), rows=rows)
 
     def to_markdown(self) -> str:
         """Return a pipe table with its title and notes."""
@@ -165,13 +160,9 @@ class PrintedTables(ABC):
         Args:
             width: In cells; by default that of the terminal.
         """
-        width, shown = width or terminal_width(), []
-        for table in self.text_tables():
-            more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
-            long = len(table.rows) > MOST_ROWS
-            shown.append(replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table)
+        width = width or terminal_width()
         closing = ("\n".join(wrapped(note, width)) for note in self._closing())
-        return "\n".join([*(table.to_terminal(width=width) for table in shown), *closing])
+        return "\n".join([*(table.to_terminal(width=width) for table in self._first_rows()), *closing])
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
@@ -179,13 +170,12 @@ class PrintedTables(ABC):
 
     def to_html(self) -> str:
         """Return the tables as HTML."""
-        notes = (f"<p>{html.escape(note)}</p>" for note in self._closing())
-        return styled("".join([*(table.to_html() for table in self.text_tables()), *notes]))
+        return self._html(self.text_tables())
 
     def to_page(self, title: str) -> str:
         """Return an HTML page of the tables alone."""
         head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
-        return f"{head}\n{PrintedTables.to_html(self)}\n"
+        return f"{head}\n{self._html(self.text_tables())}\n"
 
     def to_latex(self) -> str:
         """Return the tables in LaTeX, for the package booktabs."""
@@ -200,11 +190,22 @@ class PrintedTables(ABC):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return self._html(self._first_rows())
+
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    def _html(self, tables: Iterable[TextTable]) -> str:
+        notes = (f"<p>{html.escape(note)}</p>" for note in self._closing())
+        return styled("".join([*(table.to_html() for table in tables), *notes]))
+
+    def _first_rows(self) -> Iterable[TextTable]:
+        """Return the tables as a screen shows them: of a long one the first rows."""
+        for table in self.text_tables():
+            more = f"{len(table.rows) - MOST_ROWS} more rows are in tables({table.kind!r})."
+            long = len(table.rows) > MOST_ROWS
+            yield replace(table, rows=table.rows[:MOST_ROWS], notes=(more, *table.notes)) if long else table
 
 
 _STYLE: Final = (

@@ -26,7 +26,7 @@ from evenhand.data.plain import as_json, as_plain, by_key
 from evenhand.data.responses import JudgedTexts
 from evenhand.errors import InvalidInputError, check_known, did_you_mean
 from evenhand.files import check_ending, check_path, expanded, write_texts
-from evenhand.numbers import format_count
+from evenhand.numbers import format_count, format_share
 from evenhand.results.compare import CONFOUNDED, ConfoundedComparisonWarning, RunComparison, VerdictChange, compare_rows
 from evenhand.results.looking import QuestionAsked, RowView, VerdictList, VerdictView, Viewable, verdict_view
 from evenhand.results.made_by import LIMITS, Fingerprint, absolute, relative, run_yaml, write_run
@@ -275,6 +275,13 @@ class Analysis:
         for of, share in self.gold_agreements.items():
             if share is not None:
                 yield Reported("".join(of[1:]), of[:1], Measure("gold_agreement", (), share, "share"), share.n)
+
+    def with_agreements(self, table: TextTable, names: Iterable[tuple[str, ...]]) -> TextTable:
+        """Return a table with a column of these agreements on its right; unchanged without labels of people."""
+        if not self.gold_agreements:
+            return table
+        rows = [(*row, format_share(self.gold_agreement(*of))) for row, of in zip(table.rows, names, strict=True)]
+        return replace(table, headers=(*table.headers, "agrees with gold"), rows=tuple(rows))
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
         """Return the least and the greatest score of a group of rows; None if there is no such group.

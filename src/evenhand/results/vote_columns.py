@@ -635,22 +635,15 @@ class VerdictColumns(Columns):
     def limits(self, ranges: FloatArray) -> FloatArray:
         """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
-        NaN if all judges answered that the criterion does not apply.
+        NaN if all judges answered that the criterion does not apply, or its options have no values.
 
         Args:
-            ranges: Shape (n, 2): those of the criteria.
+            ranges: Shape (n, 2): the `~evenhand.criteria.Criterion.limits` of the criteria.
         """
         values = np.stack([self.score, self.score], axis=1)
         known = np.where(np.isnan(values), ranges, values)
         known[self.na] = np.nan
         return np.where(np.isnan(self.bounds), known, self.bounds)
-
-    def unscored_limits(self, ranges: FloatArray) -> FloatArray:
-        """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
-        complete = (self.votes.sizes > 0) & (self.votes.sizes == self.votes.per_question(self.votes.answered))
-        limits = self.limits(ranges)
-        limits[~np.isfinite(self.score) & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
-        return limits
 
 
 PART: Final = "part-*.parquet"
