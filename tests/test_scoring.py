@@ -5,7 +5,7 @@ import math
 import pytest
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.criteria import with_na_option
+from evenhand.criteria import Criterion, Option, with_na_option
 from evenhand.numbers import Missing
 from evenhand.scoring import summarize
 from evenhand.votes import Vote
@@ -69,6 +69,21 @@ def test_a_run_in_which_nothing_could_be_read():
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.0, 1.0)
     assert summary.num_unscored == 2
     assert summary.parse_rate.estimate == 0.0
+
+
+@pytest.mark.parametrize("given", [(0, None), (None, None), (0, 0)])
+def test_without_values_there_is_no_score_to_bound(given):
+    options = (Option(label="art"), Option(label="news"))
+    topic = Criterion(name="topic", description="", options=options, scale="nominal")
+    cast = {None: {"unscored_reason": "refusal"}, 0: {"selected_index": 0}}
+    verdicts = [aggregate([Vote(judge_id="j", order=(0, 1), **cast[each])], topic) for each in given]
+    summary = summarize(verdicts, topic.limits)
+    for number in (summary.score, summary.score_if_unscored_0, summary.score_if_unscored_1):
+        assert isinstance(number, Missing)
+    assert summary.unscored_bounds is None
+    # with rows of a criterion that has values, the bounds are those of these rows
+    mixed = summarize([*verdicts, verdict(vote("High"))], [topic.limits] * len(verdicts) + [LEVELS.limits])
+    assert (mixed.score.estimate, mixed.score_if_unscored_0, mixed.score_if_unscored_1) == (1.0, 1.0, 1.0)
 
 
 def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unscored():

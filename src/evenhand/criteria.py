@@ -268,6 +268,16 @@ class Criterion(FrozenModel):
         return (0.0, 1.0) if low == high and 0 <= low <= 1 else (low, high)
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest score that an unscored vote could have had; NaN if no option has a value.
+
+        >>> Criterion(name="topic", description="", options=(Option(label="art"), Option(label="news"))).limits
+        (nan, nan)
+        """
+        valued = any(option.value is not None for option in self.options if not option.na)
+        return self.score_range if valued else (math.nan, math.nan)
+
+    @property
     def units(self) -> tuple[float, float]:
         """The limits that count 0 and 1 in a rubric: 0 and 1 if all values lie within, else the range of the score.
 

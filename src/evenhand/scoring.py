@@ -21,7 +21,7 @@ from evenhand.numbers import (
 )
 from evenhand.results.measures import Column, Reported, Spending, UnscoredCounts, measures_table, reported_difference
 from evenhand.results.render import MOST_ROWS, TextTable
-from evenhand.results.vote_columns import REASONS, VerdictColumns, VoteColumns
+from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, cluster_sums, unscored_bounds
 from evenhand.statistics.ranking import PairedDifference, name_of_tests, over_one_family, paired_differences
@@ -119,7 +119,7 @@ def summarize(
 
     Args:
         verdicts: One per instance, with all its votes.
-        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of the criterion, or of each verdict's criterion;
+        ranges: The :attr:`~evenhand.criteria.Criterion.limits` of the criterion, or of each verdict's criterion;
             empty for [0, 1] throughout. The bounds of the mean are the least and the greatest of them.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: The probability behind each instance's expected value; empty for scores of the
@@ -128,26 +128,28 @@ def summarize(
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
     scored = np.isfinite(columns.score)
     own = np.array(ranges if len(ranges) else UNIT_RANGE, dtype=float).reshape(-1, 2)
-    given, bounds = np.broadcast_to(own, (len(scored), 2)), (float(own[:, 0].min()), float(own[:, 1].max()))
+    bounds = (float(np.fmin.reduce(own[:, 0])), float(np.fmax.reduce(own[:, 1])))  # NaN if all are
     low, width = bounds[0], bounds[1] - bounds[0]
+    votes, limits = columns.votes, columns.limits(np.broadcast_to(own, (len(scored), 2)))
     measures, (share, covered_mass) = vote_measures(
         columns,
         (columns.score - low) / width,
         columns.covered_mass,
         level=level,
-        width=float((own[:, 1] - own[:, 0]).max()),
+        width=float(np.fmax.reduce(own[:, 1] - own[:, 0])),
     )
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
+    if_unscored = means_if_unscored(limits)
+    complete = (votes.sizes > 0) & (votes.sizes == votes.per_question(votes.answered))
+    limits[~scored & complete] = np.nan  # no vote is to blame that a rule gives no score
     return ScoreSummary(
         score=or_missing(score, "no instance has a score"),
         covered_mass=or_missing(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(scored),
         num_unscored=int((~scored & ~columns.na).sum()),
         num_na=int(columns.na.sum()),
-        **means_if_unscored(columns.limits(given)),
-        unscored_bounds=None
-        if score is None and (columns.reason == REASONS.index("no_value")).any()
-        else unscored_bounds(score, columns.unscored_limits(given), level=level, bounds=bounds),
+        **if_unscored,
+        unscored_bounds=unscored_bounds(score, limits, level=level, bounds=bounds),
         **measures,
     )
 
@@ -243,7 +245,8 @@ def means_if_unscored(limits: Sequence[tuple[float, float] | None] | FloatArray)
     """
     known = np.array([each for each in limits if each is not None], dtype=float).reshape(-1, 2)
     known = known[~np.isnan(known[:, 0])]
-    ends = known.mean(axis=0).tolist() if len(known) else [Missing("no instance applies")] * 2
+    none = Missing("no instance applies, or its options have no values")
+    ends = known.mean(axis=0).tolist() if len(known) else [none] * 2
     return dict(zip(("score_if_unscored_0", "score_if_unscored_1"), ends, strict=True))
 
 

@@ -292,7 +292,7 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
         record: The run, as results keep it.
     """
     begun = deque[tuple[Block, Future[Results]]]()
-    failure: InvalidInputError | None = None
+    failure: Exception | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
         open_panel(stream.judges, stream.job.options, many=True) as panel,
@@ -308,7 +308,7 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
         while True:
             try:
                 block, held = next(blocks, (None, None))
-            except InvalidInputError as error:  # what is under way is paid for, and written
+            except Exception as error:  # noqa: BLE001 - raised below: what is under way is paid for, and written
                 failure, block = error, None
             if block is None:
                 break

@@ -237,10 +237,45 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
         evenhand.read_labels(tmp_path / "rows.jsonl", draw=sheet)
     with pytest.raises(InvalidInputError, match="is no draw of a sheet"):
         evenhand.read_labels(few, draw=tmp_path / "rows.jsonl")
-    damaged = tmp_path / "damaged.draw.json"
-    damaged.write_text(sheet.draw.model_copy(update={"n": "many"}).model_dump_json(warnings=False), encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"damaged\.draw\.json' is a damaged draw of a sheet: n: "):
-        evenhand.read_labels(few, draw=damaged)
+
+
+DAMAGES: dict[str, tuple[str, Any, str]] = {
+    "a number of rows in words": ("n", "many", r"Draw has the n 'many': .*integer"),
+    "an unknown way to correct": ("corrected_as", "by hand", r"corrected_as 'by hand': .*'probabilities'"),
+    "other columns": ("labelled_by", ["system"], r"name \(\d+, .*\); it is .* texts: \('system',\)"),
+    "no criteria": ("criteria", [], r"criterion \d\. Accepted: none"),
+    "a criterion that is not there": ("questions.criterion", 99, r"'q1_1' has the criterion 99\. Accepted: '0', '1'"),
+    "a criterion before the first": ("questions.criterion", -1, r"the criterion -1\. .*Accepted: '0', '1'"),
+    "an impossible chance": ("questions.probability", 1.5, r"probability 1\.5: .*less than or equal to 1"),
+    "a row before the first": ("questions.name", [-1, SYSTEMS[0], "good"], r"name \(-1, .*number of a row, from 0"),
+    "a row in words": ("questions.name", ["p-1", SYSTEMS[0], "good"], r"name \('p-1', .*number of a row, from 0"),
+    "no name": ("questions.name", [], r"name \(\); it is .* texts: \('system', 'criterion'\)"),
+    "an option that is not there": ("questions.answers", {"Nope": "Yes"}, r"answers \['Nope'\]; the options are \("),
+    "the id of another question": ("questions.id", "q2_1", r"'q2_1' has the id of another question"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_draw_that_was_edited_is_refused(sheet, tmp_path, damage):
+    at, value, problem = DAMAGES[damage]
+    document = json.loads(sheet.draw.model_dump_json())
+    (document["questions"][0] if "." in at else document)[at.split(".")[-1]] = value
+    path = tmp_path / "damaged.draw.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    where = r"damaged\.draw\.json' is a damaged draw of a sheet; give the file that was written with the sheet: "
+    with pytest.raises(InvalidInputError, match=where + rf".*{problem}"):
+        evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=path)
+
+
+def test_labels_that_the_judge_was_not_offered_are_refused(judged, sheet, tmp_path):
+    first, *others = sheet.draw.questions
+    edited = first.model_copy(update={"answers": dict.fromkeys(first.answers, "Nope")})
+    draw = sheet.draw.model_copy(update={"questions": (edited, *others)})
+    labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=draw)
+    with pytest.raises(
+        InvalidInputError, match=r"the labels say 'Nope' of \[.*: give the labels of what was judged\. "
+    ):
+        evenhand.correct(judged, labels)
 
 
 def test_a_draw_is_not_written_over_that_of_another_sheet(judged, sheet, tmp_path):

@@ -48,6 +48,16 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert [view.row for view in new] == ["p-17", "p-18", "p-19"]
 
 
+def test_a_verdict_is_wrong_if_it_prefers_a_system_whose_name_differs_in_case_only():
+    rows = [{"id": "1", "question": "Why?", "GPT": "Because.", "gpt": "So.", "gold": "gpt"}]
+    engine = SimulatedEngine(quality={"Because.": 9.0, "So.": -9.0})
+    criterion = "criteria.evenhand.pairwise.overall_quality"
+    (view,) = evenhand.winrates(
+        rows, criterion, engine, response_fields=["GPT", "gpt"], gold_fields="gold", **HOW
+    ).verdict_list()
+    assert (view.selected, view.gold, view.wrong) == ("GPT", "gpt", True)
+
+
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):
     row = judged["p-17"]
     shown = row.to_terminal(width=100)

@@ -70,3 +70,11 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     assert "draws could stop early" in alone.spread.reason
     # outcomes may be read by every rule
     assert table.rescore(on_position_bias="first").summaries[cell].score == full.score
+
+
+def test_a_rule_that_a_result_does_not_have_is_refused_with_those_that_it_has():
+    votes = evenhand.aggregate_votes([{"ann": 1, "bob": 0}], ["ann", "bob"])
+    with pytest.raises(InvalidInputError, match=r"no option 'scoring'\. Accepted: 'rule', 'weights'"):
+        votes.rescore(scoring="expected")
+    with pytest.raises(InvalidInputError, match=r"no option 'rule'\. Accepted: 'aggregation'"):
+        judged().rescore(rule="any")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.flags import Flags, flag_of
+from evenhand.cli.flags import Flags
 from evenhand.cli.output import end, save, say
 from evenhand.data.plain import as_json, as_plain, briefly
 from evenhand.errors import InvalidInputError
@@ -111,14 +110,7 @@ def rescore(
         out: Write the result there: .parquet is read again, .jsonl is an export.
     """
     given = {} if rules is None else {name: getattr(rules, name) for name in rules.model_fields_set}
-    results = open_result(file)
-    taken = inspect.signature(results.analysis.rescored).parameters
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
-    for name in given:
-        if name not in taken and not open_ended:
-            known = ", ".join(map(flag_of, taken))
-            raise InvalidInputError(f"{flag_of(name)} is not a rule for {results.analysis.holds}; it takes {known}")
-    return _keep(results.rescore(**given), file, out, checks)
+    return _keep(open_result(file).rescore(**given), file, out, checks)
 
 
 def _keep(results: Results, file: str, out: Path | None, checks: Checks | None) -> int:

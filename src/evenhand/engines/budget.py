@@ -283,7 +283,6 @@ class Share:
         """End the vote, and give back what was not used."""
         self._budget.begun -= self._begun
         self._budget.promise(-self._calls, -self._dollars)
-        self._calls, self._dollars, self._begun = 0, 0.0, False
         if self._prices is not None:
             self._prices.tried = True
 

@@ -700,8 +700,7 @@ class ReplayEngine(FreeEngine):
         """Read the recording."""
         if self.path is None:
             return
-        for row in recorded_rows(expanded(self.path)):
-            completion: Completion = Completion.adapter.validate_json(row.completion)
+        for row, completion in recorded_rows(expanded(self.path)):
             if self._replies.setdefault(row.request, completion) != completion:
                 raise InvalidInputError(
                     f"the recording {str(self.path)!r} holds two replies to one request: keep the recordings of "

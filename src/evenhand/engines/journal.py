@@ -560,21 +560,21 @@ def export_lines(path: Path) -> Iterator[str]:
                 yield json.dumps(line) + "\n"
 
 
-def row_of_line(text: str) -> Row | None:
-    """Return the row of an exported line; None if it is not a reply, or its key does not fit its content."""
+def row_of_line(text: str) -> tuple[Row, Completion] | None:
+    """Return the row and the reply of an exported line; None if it is none, or its key does not fit its content."""
     try:
         line = json.loads(text)
         identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
         recorded_at = datetime.fromisoformat(line["recorded_at"]).timestamp()
-        Completion.model_validate(line["completion"])
+        reply = Completion.model_validate(line["completion"])
         row = Row(line["key"], identity, request, json.dumps(line["completion"]), recorded_at)
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
-    return row if row.key == request_key(identity, request) else None
+    return (row, reply) if row.key == request_key(identity, request) else None
 
 
-def recorded_rows(path: Path) -> Iterator[Row]:
-    """Yield the replies of a recording: a journal, or an exported one.
+def recorded_rows(path: Path) -> Iterator[tuple[Row, Completion]]:
+    """Yield the rows and replies of a recording: a journal, or an exported one.
 
     Raises:
         InvalidInputError: If it cannot be read, or has a line that is not a reply.
@@ -586,12 +586,12 @@ def recorded_rows(path: Path) -> Iterator[Row]:
             file.seek(0)
             lines = export_lines(path) if is_journal else io.TextIOWrapper(file, encoding="utf-8", errors="replace")
             for number, text in enumerate(lines, start=1):
-                if (row := row_of_line(text)) is None:
+                if (recorded := row_of_line(text)) is None:
                     raise InvalidInputError(
                         f"line {number} of the recording {str(path)!r} is not a reply: give what 'evenhand journal "
                         "export' writes"
                     )
-                yield row
+                yield recorded
     except OSError as error:
         raise InvalidInputError(f"the recording {str(path)!r} cannot be read ({error.strerror})") from error
 
@@ -612,6 +612,6 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     with Journal(path) as journal:
         before = journal.count()
         while part := list(islice(rows, ROWS_A_TRANSACTION)):
-            journal.exchange([row for _, row in part if row is not None])
-            faults += [number for number, row in part if row is None]
+            journal.exchange([recorded[0] for _, recorded in part if recorded is not None])
+            faults += [number for number, recorded in part if recorded is None]
         return journal.count() - before, faults

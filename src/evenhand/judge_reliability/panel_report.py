@@ -249,7 +249,7 @@ def _judge_report(
     """Report one judge, by its own verdicts, those of the panel, and those of the panel without the judge."""
     low, high = criterion.score_range
     lost = "no instance has a score without this judge"
-    summary = summarize(own, [(low, high)] * len(own), level=level)
+    summary = summarize(own, criterion.limits, level=level)
     prompts: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for row, verdict in enumerate(own):
         for vote in unselected_draws(verdict.votes):

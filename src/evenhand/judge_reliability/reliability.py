@@ -447,7 +447,7 @@ def summarize_votes(
     truth = as_array([None] * len(verdicts) if references is None else references)
     right, values = _look_up(scale.values, truth), as_array(verdict.aggregated_value for verdict in verdicts)
     return VoteSummary(
-        scores=summarize(verdicts, [criterion.score_range] * len(verdicts), level=level),
+        scores=summarize(verdicts, criterion.limits, level=level),
         krippendorff_alpha=scale.alpha(scale.as_ratings(places), level=level),
         num_votes=len(votes),
         num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),

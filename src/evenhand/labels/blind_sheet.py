@@ -20,10 +20,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, model_validator
 
 from evenhand.criteria import Criterion, FrozenModel, Option, fold_label
 from evenhand.data.fields import LabelReader, is_abstention
@@ -35,6 +35,7 @@ from evenhand.files import check_ending, check_layout, expanded, write_texts, wr
 from evenhand.judge_reliability.reliability import Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
+from evenhand.options import Design
 from evenhand.results.made_by import digest
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.offline_page import offline_page, within_page
@@ -44,8 +45,8 @@ from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
-Design = Literal["random", "by_verdict"]
-DESIGNS_OF_DRAWS: Final[Mapping[Design, str]] = {
+DesignOfDraw = Literal["random", "by_verdict"]
+DESIGNS_OF_DRAWS: Final[Mapping[DesignOfDraw, str]] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
     "by_verdict": "Rows were drawn at random within the verdicts of the judge, rare ones more often",
 }
@@ -79,7 +80,7 @@ class AskedOfPeople(FrozenModel):
     id: str
     criterion: int
     name: tuple[Any, ...]
-    probability: float
+    probability: Annotated[float, Field(gt=0, le=1)]
     answers: dict[str, str]
     row: str | None = None
     shown: str | None = None
@@ -126,13 +127,31 @@ class Draw(FrozenModel):
     layout: Literal[1] = 1
     note: str = "This maps the answers of people back. Do not give it to those who label."
     id: str
-    design: Design
-    corrected_as: str
+    design: DesignOfDraw
+    corrected_as: Design
     n: int
     seed: int
     labelled_by: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     questions: tuple[AskedOfPeople, ...]
+
+    @model_validator(mode="after")
+    def _check_questions(self) -> Self:
+        """Check that each question has an id of its own, a criterion, its options, and a name."""
+        last = {each.id: each for each in self.questions}
+        for asked in self.questions:
+            at = f"the question {asked.id!r} has the"
+            check_known(asked.criterion, range(len(self.criteria)), f"{at} criterion {asked.criterion}")
+            labels, kinds = self.criteria[asked.criterion].labels, [int, *[str] * len(self.labelled_by)]
+            parts = f"it is the number of a row, from 0, and texts: {self.labelled_by!r}"
+            for wrong, problem in (
+                (asked is not last[asked.id], "id of another question; each has its own"),
+                (asked.answers.keys() != {*labels}, f"answers {[*asked.answers]!r}; the options are {labels!r}"),
+                ([*map(type, asked.name)] != kinds or asked.name[0] < 0, f"name {asked.name!r}; {parts}"),
+            ):
+                if wrong:
+                    raise InvalidInputError(f"{at} {problem}")
+        return self
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -148,12 +167,11 @@ class Draw(FrozenModel):
             )
         check_layout(path, "the draw of a sheet", document.get("layout"), 1)
         try:
-            return cls.model_validate(document)
-        except ValidationError as error:
-            fault = error.errors()[0]
+            return cls(**document)
+        except InvalidInputError as error:
             raise InvalidInputError(
-                f"{str(path)!r} is a damaged draw of a sheet: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            ) from error
+                f"{str(path)!r} is a damaged draw of a sheet; give the file that was written with the sheet: {error}"
+            ) from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,6 +321,7 @@ def to_label(
         if type(given) is not int or given < least:
             raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
     check_known(design, DESIGNS_OF_DRAWS, f"design is {design!r}, not a sampling design")
+    drawn_by: DesignOfDraw = "random" if design == "random" else "by_verdict"
     whole = [each for each in results.outcomes() if each.part_of is None]
     texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
@@ -320,7 +339,7 @@ def to_label(
                 f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
                 f"{len(units)}"
             )
-        verdicts = _strata(units) if design == "by_verdict" else [None] * len(units)
+        verdicts = _strata(units) if drawn_by == "by_verdict" else [None] * len(units)
         places, shares = drawn_rows(verdicts, n, np.argsort([ranks[row.instance] for row in units], kind="stable"))
         for place in places:
             drawn |= dict.fromkeys(units[place].questions, float(shares[place]))
@@ -330,8 +349,8 @@ def to_label(
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
         id=digest((design, n, seed), [each.model_dump() for each in questions], [card.responses for card in cards]),
-        design="random" if design == "random" else "by_verdict",
-        corrected_as=design if design == "random" or by_label else "probabilities",
+        design=drawn_by,
+        corrected_as=drawn_by if drawn_by == "random" or by_label else "probabilities",
         n=n,
         seed=seed,
         labelled_by=results.labelled_by,

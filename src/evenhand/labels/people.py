@@ -188,6 +188,11 @@ def read_gold(results: Results, gold: object = None, *, label_field: str = "labe
                 f"the labels are about {list(found.entries[0].name)!r} …, and judged were {list(next(iter(asked)))!r} "
                 "…: give the labels of what was judged"
             )
+        for each in found.entries:
+            subject = asked.get(each.name)
+            if isinstance(subject, Criterion) and isinstance(each.value, str):
+                problem = f"the labels say {each.value!r} of {list(each.name)!r}: give the labels of what was judged"
+                check_known(each.value, subject.labels, problem)
         shown = [(name[0], then, now(name[0], [*map(str, name[1:])])) for name, then in gold.shown.items()]
         if other := [row for row, *digits in shown if None not in digits and digits[0] != digits[1]]:
             warnings.warn(

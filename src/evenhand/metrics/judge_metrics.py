@@ -456,7 +456,7 @@ class RubricJudge(AssessingJudge):
             name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
             verdicts = [each.result.verdicts[place] for each in judged]
             masses = [covered_mass(verdict, criterion, judged[0].mode.rules) for verdict in verdicts]
-            summary = summarize(verdicts, criterion.score_range, level=level, covered_masses=masses)
+            summary = summarize(verdicts, criterion.limits, level=level, covered_masses=masses)
             scores |= scores_of(summary, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
             scores |= self.panel_scores(judged, name, criterion, verdicts)
         return scores

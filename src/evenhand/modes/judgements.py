@@ -122,7 +122,7 @@ class DirectMode(Mode[Verdict]):
                 DifferentRangesWarning,
                 stacklevel=2,
             )
-        ranges = [about.judged.score_range for about in subjects]
+        ranges = [about.judged.limits for about in subjects]
         return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
 
 
@@ -749,7 +749,7 @@ class JudgementAnalysis(VerdictAnalysis):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
-            cell: summarize(verdicts, self.by_name[cell[1]].score_range, level=self.level_of(cell[0]))
+            cell: summarize(verdicts, self.by_name[cell[1]].limits, level=self.level_of(cell[0]))
             for cell, (_, verdicts) in self.columns.items()
         }
 
@@ -781,7 +781,7 @@ class JudgementAnalysis(VerdictAnalysis):
         scored: dict[str, dict[str, FloatArray]] = {name: {} for name in self.by_name}
         ranges = {each.name: each.score_range for each in self.criteria}
         for (system, name), (rows, verdicts) in self.columns.items():
-            limits = verdicts.limits(np.broadcast_to(np.array(ranges[name], dtype=float), (len(rows), 2)))
+            limits = verdicts.limits(np.broadcast_to(np.array(self.by_name[name].limits), (len(rows), 2)))
             scored[name][system] = np.column_stack([verdicts.score, limits])
         return system_differences(scored, self.level_of(self.systems[0]), ranges)
 

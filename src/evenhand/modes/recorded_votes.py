@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from evenhand.aggregation.verdict import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, weights_by_judge
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, check_known
 from evenhand.judge_reliability.reliability import (
     PanelAgreement,
     RaterPair,
@@ -126,20 +126,20 @@ class VoteAnalysis(VerdictAnalysis):
                 tables.append(labels_table(title, compared))
         return tuple(tables)
 
-    def rescored(  # type: ignore[override] # the rules of recorded votes
-        self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
-    ) -> dict[str, Any]:
+    def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - rules by name
         """Return the same votes under another rule.
 
         Args:
-            rule: The panel rule; None leaves it as it was.
-            weights: One weight per judge, in the order of the columns, or judge -> weight; None leaves them.
+            **rules: ``rule``, the panel rule, or ``weights``, one per judge in the order of the columns, or judge ->
+                weight; None leaves them as they were.
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit the scale.
-            InvalidInputError: Weights that do not fit the judges or the rule.
+            InvalidInputError: Other options, or weights that do not fit the judges or the rule.
         """
-        parameters = self.parameters
+        for name in rules:
+            check_known(name, ("rule", "weights"), f"there is no option {name!r}")
+        parameters, rule, weights = self.parameters, rules.get("rule"), rules.get("weights")
         changed: dict[str, Any] = {
             "rule": check_rule(parameters["rule"] if rule is None else rule, self.criterion.scale),
             "weights": parameters["weights"] if weights is None else weights_by_judge(weights, parameters["votes"]),

@@ -125,9 +125,7 @@ class VerdictView(QuestionAsked):
     @property
     def wrong(self) -> bool | None:
         """Whether the selection differs from the person's label; None if either is not known."""
-        if self.gold is None or self.selected is None:
-            return None
-        return self.selected.casefold() != self.gold.casefold()
+        return None if self.gold is None or self.selected is None else self.selected != self.gold
 
     @property
     def unscored_reason(self) -> str | None:

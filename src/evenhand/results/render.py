@@ -175,7 +175,7 @@ class PrintedTables(ABC):
     def to_page(self, title: str) -> str:
         """Return an HTML page of the tables alone."""
         head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
-        return f"{head}\n{PrintedTables.to_html(self)}\n"
+        return f"{head}\n{self._html(self.text_tables())}\n"
 
     def to_latex(self) -> str:
         """Return the tables in LaTeX, for the package booktabs."""

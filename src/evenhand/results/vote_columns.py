@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,8 +37,9 @@ from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, parquet_file
-from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.errors import EvenhandError, EvenhandWarning, InvalidInputError
 from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
+from evenhand.numbers import format_count
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import (
     WITHHELD,
@@ -633,22 +635,15 @@ class VerdictColumns(Columns):
     def limits(self, ranges: FloatArray) -> FloatArray:
         """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
-        NaN if all judges answered that the criterion does not apply.
+        NaN if all judges answered that the criterion does not apply, or its options have no values.
 
         Args:
-            ranges: Shape (n, 2): those of the criteria.
+            ranges: Shape (n, 2): the `~evenhand.criteria.Criterion.limits` of the criteria.
         """
         values = np.stack([self.score, self.score], axis=1)
         known = np.where(np.isnan(values), ranges, values)
         known[self.na] = np.nan
         return np.where(np.isnan(self.bounds), known, self.bounds)
-
-    def unscored_limits(self, ranges: FloatArray) -> FloatArray:
-        """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
-        complete = (self.votes.sizes > 0) & (self.votes.sizes == self.votes.per_question(self.votes.answered))
-        limits = self.limits(ranges)
-        limits[~np.isfinite(self.score) & (complete | (self.reason == REASONS.index("no_value")))] = np.nan
-        return limits
 
 
 PART: Final = "part-*.parquet"
@@ -977,6 +972,13 @@ class OnDisk:
             (path, header.get("first", 0) - number, np.ones(header["rows"], dtype=bool))
             for (path, header), number in zip(found, firsts, strict=False)
         )
+        if (missing := files[-1][1]) > 0:
+            warnings.warn(
+                f"{str(folder)!r} lacks parts with {format_count(missing, 'row')} of the run, and no score includes "
+                "them: the same run again judges them",
+                EvenhandWarning,
+                stacklevel=2,
+            )
         whole = {**first, **lists, "rows": sum(header["rows"] for header in headers), "parameters": parameters}
         return cls(files, whole)
 

@@ -332,28 +332,28 @@ def compare_pairs(
     (0.875, 0.75, 0.25)
     """
     over, meetings, names = IntervalLevel.of(level), contests.meetings, contests.systems
-    pairs, (scores, counts) = [*combinations(range(len(names)), 2)], meetings.by_system
-    met: list[int] = []
-    direct: list[Difference] = []
-    found: list[Difference] = []
+    anytime, pairs = over.method == "anytime", [*combinations(range(len(names)), 2)]
+    direct: list[tuple[int, Interval | None, DifferenceTest | None]] = []
     for pair in pairs:
         won, fought, number = meetings.of_pair(*pair)
-        (rate,) = win_rate_intervals(won, fought, level=over)
-        test = betting_test(won, fought) if over.method == "anytime" else paired_test(won - fought / 2)
-        met.append(number)
-        direct.append((rate, test if rate else None))
-        if over.method == "anytime":
-            found.append((rate and rate.on_scale(-1.0, 2.0), direct[-1][1]))
-        elif strengths is None:
-            found.append(_of_win_rates(scores[:, pair], counts[:, pair], over))
+        if number:
+            (rate,) = win_rate_intervals(won, fought, level=over)
+            direct.append((number, rate, betting_test(won, fought) if anytime else paired_test(won - fought / 2)))
         else:
-            found.append(strengths.difference(*pair, adaptive=adaptive))
-    tests, apart = adjusted_tests([test for _, test in direct]), [test for _, test in found]
+            direct.append((0, None, None))
+    if anytime:
+        found: list[Difference] = [(rate and rate.on_scale(-1.0, 2.0), test) for _, rate, test in direct]
+    elif strengths is None:
+        scores, counts = meetings.by_system
+        found = [_of_win_rates(scores[:, pair], counts[:, pair], over) for pair in pairs]
+    else:
+        found = [strengths.difference(*pair, adaptive=adaptive) for pair in pairs]
+    tests, apart = adjusted_tests([test for *_, test in direct]), [test for _, test in found]
     apart = apart if adaptive and strengths else adjusted_tests(apart)
-    columns = zip(pairs, met, direct, tests, found, apart, strict=True)
+    columns = zip(pairs, direct, tests, found, apart, strict=True)
     return tuple(
         PairComparison(names[i], names[j], number, rate, test, difference, test_apart)
-        for (i, j), number, (rate, _), test, (difference, _), test_apart in columns
+        for (i, j), (number, rate, _), test, (difference, _), test_apart in columns
     )
 
 
@@ -571,7 +571,9 @@ def rank_systems(
     """
     over, shown = IntervalLevel.of(level), contests if presented is None else presented
     anytime, ordered = over.method == "anytime", presented is not None
-    balanced = anytime or bool(replace(contests, cluster=np.zeros_like(contests.cluster)).meetings.balanced.all())
+    held = contests.meetings.totals[1]
+    size = np.count_nonzero(held.any(axis=0))
+    balanced = anytime or np.count_nonzero(held == held.max(initial=1)) == size * (size - 1)
     scored, field, count = contests.scored, None, len(contests.systems)
     if not balanced:  # votes on systems without scored contests are excluded
         kept = np.union1d(scored.first, scored.second)

@@ -334,15 +334,16 @@ def fit_strengths(
     1.0
     """
     scored, level = contests.scored, IntervalLevel.of(level).level
-    placed, reasons = placeable(scored, connected=place_all)
+    placed, reasons = placeable(contests, connected=place_all)
     core = scored.only(np.isin(scored.first, placed) & np.isin(scored.second, placed))
     tied = ties == "davidson" and bool(np.any((core.score > 0) & (core.score < 1)))
-    orders, pattern = np.unique(np.column_stack([core.first, core.second]), axis=0, return_inverse=True)
-    no_fit, systems = "no system could be placed", range(len(contests.systems))
+    no_fit, size = "no system could be placed", len(contests.systems)
+    orders, pattern = np.unique(core.first * size + core.second, return_inverse=True)
+    opponents = np.column_stack(np.divmod(orders, size))
     position: Interval | Missing = Missing("the model was fitted without an order effect")
     attempts = product((False, True) if place_all else (False,), (True, False) if order_effect else (False,))
     for added, ordered in attempts if len(placed) else ():
-        design = np.column_stack([strength_design(orders, placed), *[np.ones(len(orders))] * ordered])
+        design = np.column_stack([strength_design(opponents, placed), *[np.ones(len(orders))] * ordered])
         halves = (len(placed) - 1) * added
         fit = fit_logit(design, core.score, core.cluster, ties=tied, pattern=pattern, half_wins=halves)
         if isinstance(fit, str):
@@ -351,13 +352,13 @@ def fit_strengths(
             position = Missing(_NO_ORDER_EFFECT[fit]) if ordered else position
             continue
         found = {each: fit.interval(own, level) for each, own in zip(placed, strength_basis(len(placed)), strict=True)}
-        strengths = tuple(found.get(system) or Missing(reasons[system]) for system in systems)
+        strengths = tuple(found.get(system) or Missing(reasons[system]) for system in range(size))
         if ordered:
             slope = np.eye(len(placed))[-1]
             spread = np.isfinite(fit.error(slope))
             position = fit.interval(slope, level, transform=expit) if spread else Missing(_NO_SPREAD)
         return StrengthModel(strengths, position, level, tuple(placed.tolist()), fit, ordered, tied)
-    missing = tuple(Missing(reasons.get(system, no_fit)) for system in systems)
+    missing = tuple(Missing(reasons.get(system, no_fit)) for system in range(size))
     return StrengthModel(missing, Missing(no_fit) if order_effect else position, level)
 
 
@@ -396,7 +397,7 @@ def expected_win_rates(
     )
 
 
-def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, dict[int, str]]:
+def placeable(contests: Contests, *, connected: bool = False) -> tuple[IntArray, dict[int, str]]:
     """Return the systems with finite strengths relative to one another, and per other system the reason.
 
     They are the largest strongly connected component of the graph with an edge from each system to those that it took
@@ -408,7 +409,7 @@ def placeable(scored: Contests, *, connected: bool = False) -> tuple[IntArray, d
     >>> placed.tolist(), reasons
     ([1, 2], {0: 'won every contest: no finite strength'})
     """
-    took, held = replace(scored, weight=np.ones(len(scored))).meetings.totals
+    took, held = replace(contests, weight=np.ones(len(contests))).meetings.totals
     _, label = connected_components(csr_array((held if connected else took) > 0), connection="strong")
     sizes = np.bincount(label)
     rivals = (sizes > 1) if connected else (sizes == sizes.max(initial=0))
