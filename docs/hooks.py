@@ -287,10 +287,10 @@ def _part(each):
     if isinstance(each, str):
         return [f"- {_prose(each)}", ""]
     text = each.get("requirement") or each.get("question") or each.get("description") or ""
-    said = {name: each[name] for name in ("weight", "category", "prerequisites") if name in each}
+    details = {name: each[name] for name in ("weight", "category", "prerequisites") if name in each}
     lines = [f"**{_prose(str(each.get('name', '')))}** {_prose(text)}", ""]
-    if said:
-        lines += [", ".join(f"{name} {_prose(str(value))}" for name, value in said.items()), ""]
+    if details:
+        lines += [", ".join(f"{name} {_prose(str(value))}" for name, value in details.items()), ""]
     return lines + (_options(each["options"], {}, []) if each.get("options") else [])
 
 

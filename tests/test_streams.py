@@ -7,7 +7,7 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.errors import EvenhandWarning, InvalidInputError, RejectedRequestError
 from tests.support.judges import ScriptedJudge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -264,7 +264,19 @@ def test_a_part_that_is_copied_counts_no_row_twice_and_one_that_is_cut_off_is_na
     ):
         evenhand.judge(rows(20), CRITERION, noisy(), **how)
     (folder / "part-000001.parquet").unlink()
+    with pytest.warns(EvenhandWarning, match="lacks parts with 7 rows of the run"):
+        assert len(evenhand.open(folder)) == 13
     assert len(evenhand.judge(rows(20), CRITERION, noisy(), **how)) == 20
+
+
+def test_parts_before_an_error_of_the_data_are_written(tmp_path):
+    def broken():
+        yield from rows(20)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        evenhand.judge(broken(), CRITERION, crit_judge(), **HOW, journal=None, stream_to=tmp_path / "to", part_rows=7)
+    assert len(parts_of(tmp_path / "to")) == 2
 
 
 def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, capsys):

@@ -77,19 +77,20 @@ def call(name: str, data: object, given: Mapping[str, Any]) -> Any:  # noqa: ANN
     return run_job(job, data, record)
 
 
-def call_of(name: str, data: object, given: Mapping[str, Any]) -> tuple[FunctionCall, dict[str, Any]]:
-    """Return the call of a function, checked, and as its result keeps it, so that it can be run again.
+def call_of(name: str, data: object, given: Mapping[str, Any]) -> tuple[FunctionCall, dict[str, Any] | None]:
+    """Return the call of a function, checked, and as its result keeps it; None if no verb can run it again.
 
     Raises:
         InvalidInputError: An option that does not exist, or a value that is not accepted.
     """
     run, arguments = FUNCTIONS[name]
-    fields, job = arguments.model_fields, FunctionCall(name, run, arguments(**given))
+    fields, job = arguments.model_fields, FunctionCall(run, arguments(**given))
     kept = {option: value for option, value in given.items() if value is not None or fields[option].default is not None}
     verb = name.replace("_", "-")
     if name == "run_mode":
         verb, kept["mode"] = "judge", find_mode(given["mode"]).kind
-    return job, run_record(verb, {**({} if data is None else {"data": data}), **kept})
+    kept = {**({} if data is None else {"data": data}), **kept}
+    return job, None if name == "grade_scores" else run_record(verb, kept)
 
 
 def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None, *, limit: int | None = None) -> Any:  # noqa: ANN401 - as above
@@ -106,8 +107,7 @@ def run_job(job: FunctionCall, data: object, record: Mapping[str, Any] | None, *
         count = len(data) if isinstance(data, Sized) and not isinstance(data, str | Mapping) else None
         return judge_stream(job, named_rows(data, split), count=count, limit=limit, record=record)
     result = job.function(data, job.options)
-    kept = record is not None and job.name != "grade_scores" and isinstance(result, Results)  # which has no verb
-    return replace(result, run_file=record) if kept else result
+    return replace(result, run_file=record) if isinstance(result, Results) else result
 
 
 _RUN, _VOTES = "_run", "_votes"

@@ -103,18 +103,18 @@ class EngineError(EvenhandError):
     Attributes:
         cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
         attempts: The number of times that the request was sent.
-        retry_after: Seconds that the server asked to wait, if it said so.
-        reached: A connection was there, so that this request may be what broke it.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
+        retry_after: Seconds that the server asked to wait, if it said so.
+        reached: There was a connection, so that this request may be what broke it.
     """
 
     cause = "engine_error"
     attempts = 1
-    retry_after: float | None = None
-    reached = True
     lost = 0
     at_risk = 0.0
+    retry_after: float | None = None
+    reached = True
 
     def __init__(self, message: str, *, cause: str = "", attempts: int = 1, retry_after: float | None = None) -> None:
         super().__init__(message)

@@ -208,7 +208,7 @@ class Judge:
         for name in given:
             if name not in SubjectFields.__annotations__:
                 raise unknown_option(name, SubjectFields.__annotations__)
-        two = self._mode.compares_two
+        two = isinstance(self._mode, WinratesMode)
         texts: Any = given.get("responses") if two else {"response": given.get("response")}
         wrong = ("response" if two else "responses") in given
         if wrong or not isinstance(texts, Mapping) or len(texts) != 1 + two or any(map(is_missing, texts.values())):
@@ -311,14 +311,10 @@ def _mode_of(criteria: object, options: Mapping[str, Any]) -> tuple[Mode[Any], C
         compared = ContestOptions(**options)
         return WinratesMode(compared), read_comparison(criteria, compared)
     asked = assessment_options(AssessmentOptions(**options), (), rubric=isinstance(judged, Rubric))
-    mode: RubricMode | DirectMode
     if isinstance(judged, Rubric):
         judged = rubric_as_judged(judged, asked)
         pools = example_pools(judged.criteria, asked)
         mode = RubricMode(asked, pools=pools, together=asked.calls == "per_item")
-        mode.check_rules(judged.criteria)
-        return mode, judged
+        return mode.check_rules(judged.criteria), judged
     judged = with_na_option(judged) if asked.auto_na_option else judged
-    mode = DirectMode(asked, pools=example_pools((judged,), asked))
-    mode.check_rules((judged,))
-    return mode, judged
+    return DirectMode(asked, pools=example_pools((judged,), asked)).check_rules((judged,)), judged

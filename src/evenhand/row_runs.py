@@ -214,7 +214,8 @@ def run(
     for mode in modes:
         left = limits_after(mode.options, (vote for cell in cells for vote in cell.votes))
         asked = replace(mode, options=left) if cells else mode
-        cells += asked.judged_cells(subjects, judges, [places[id(about.judged)] for about in subjects])
+        for about, votes in asked.ask(subjects, judges):
+            cells += mode.cells(about, votes, places[id(about.judged)])
     header = {**first.judged_by(judged, data.systems), "parameters": parameters}
     return Results.of_cells(ANALYSES[first.saved_as], header, cells)
 

@@ -79,7 +79,7 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
     data = load_rows() if demo else job.data
     record = run_record(job.verb(), {name: value for name, value in job.given.items() if name not in NOT_KEPT})
-    call = FunctionCall(job.function, FUNCTIONS[job.function].run, job)
+    call = FunctionCall(FUNCTIONS[job.function].run, job)
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)

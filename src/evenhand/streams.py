@@ -65,12 +65,10 @@ class FunctionCall:
     """The call of a function over rows, with all its arguments but the rows. It can be pickled.
 
     Attributes:
-        name: The name of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
         function: The function of checked options.
         options: Its other arguments, checked.
     """
 
-    name: str
     function: Callable[..., Any]
     options: Any
 
@@ -284,10 +282,6 @@ class Stream:
                 stacklevel=2,
             )
 
-    def result(self, record: Mapping[str, Any] | None) -> Results:
-        """Open the result that the folder holds."""
-        return replace(Results.load(self.folder, ANALYSES), run_file=record)
-
 
 def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | None) -> None:
     """Judge blocks, some at a time: what one does not use of the calls in flight, another does.
@@ -298,7 +292,7 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
         record: The run, as results keep it.
     """
     begun = deque[tuple[Block, Future[Results]]]()
-    failure: InvalidInputError | None = None
+    failure: Exception | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
         open_panel(stream.judges, stream.job.options, many=True) as panel,
@@ -314,7 +308,7 @@ def judge_in_threads(stream: Stream, expected: int, record: Mapping[str, Any] | 
         while True:
             try:
                 block, held = next(blocks, (None, None))
-            except InvalidInputError as error:  # what is under way is paid for, and written
+            except Exception as error:  # noqa: BLE001 - raised below: what is under way is paid for, and written
                 failure, block = error, None
             if block is None:
                 break
@@ -376,7 +370,7 @@ def judge_stream(
             done = format_count(len(part_numbers(stream.folder)), "part")
             tell(f"{str(stream.folder)!r} holds {done}: run the same again, and only the rest is asked for")
             raise
-    return stream.result(record)
+    return replace(Results.load(stream.folder, ANALYSES), run_file=record)
 
 
 def part_numbers(folder: Path) -> list[int]:

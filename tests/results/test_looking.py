@@ -1,6 +1,7 @@
 """Verdicts to be looked at: chosen, sorted, and a row whole; what is chosen has no scores."""
 
 import html
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,18 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert len(compared.flips()) > 0
     new = judged.verdict_list().filter(lambda view: view.systems == ("new",))
     assert [view.row for view in new] == ["p-17", "p-18", "p-19"]
+
+
+def test_a_verdict_is_wrong_if_it_prefers_a_system_whose_name_differs_in_case_only():
+    rows = [{"id": "1", "question": "Why?", "GPT": "Because.", "gpt": "So.", "gold": "gpt"}]
+    engine = SimulatedEngine(quality={"Because.": 9.0, "So.": -9.0})
+    criterion = "criteria.evenhand.pairwise.overall_quality"
+    (view,) = evenhand.winrates(
+        rows, criterion, engine, response_fields=["GPT", "gpt"], gold_fields="gold", **HOW
+    ).verdict_list()
+    assert (view.selected, view.gold, view.wrong) == ("GPT", "gpt", True)
+    assert replace(view, gold="GPT").wrong is False
+    assert replace(view, gold="0.6").wrong is None  # people's mean between the levels contradicts none of them
 
 
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):

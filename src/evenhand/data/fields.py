@@ -704,7 +704,7 @@ class LabelReader:
             return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place)))
         return found
 
-    def _option_of_truth(self, truth: bool, said: str) -> int | None:
+    def _option_of_truth(self, truth: bool, cell: str) -> int | None:
         options = self.criterion.options
         named = next(
             (self.places[word] for word in (("true", "yes") if truth else ("false", "no")) if word in self.places), None
@@ -715,7 +715,7 @@ class LabelReader:
         valued = sorted(scored, key=lambda place: options[place].value or 0.0)[-1 if truth else 0]
         if named is not None and named != valued:
             raise InvalidInputError(
-                f"{said}, which may mean the answer {options[named].label!r} of {self.criterion.name!r}, or that it is "
+                f"{cell}, which may mean the answer {options[named].label!r} of {self.criterion.name!r}, or that it is "
                 f"{'met' if truth else 'not met'}, which is {options[valued].label!r}: give labels"
             )
         return valued

@@ -276,12 +276,13 @@ class JudgedTexts:
         Raises:
             InvalidInputError: Data that are not those that were judged.
         """
-        rows, said = read_rows(data), header["parameters"]
+        rows, parameters = read_rows(data), header["parameters"]
         systems = header.get("systems") or dict.fromkeys(about.get("system") or "" for about in abouts)
-        shown = said.get("context_fields") if context_fields is None else context_mapping(context_fields)
-        field = said.get("id_field")
-        if said.get("systems_field"):
-            prompts = Layout(said["response_fields"], tuple(systems), said["systems_field"], field).prompts(rows)
+        shown = parameters.get("context_fields") if context_fields is None else context_mapping(context_fields)
+        field = parameters.get("id_field")
+        if parameters.get("systems_field"):
+            layout = Layout(parameters["response_fields"], tuple(systems), parameters["systems_field"], field)
+            prompts = layout.prompts(rows)
         else:
             columns = {system: system if response_fields is None else response_fields for system in systems}
             if not all(columns.values()):
@@ -297,8 +298,8 @@ class JudgedTexts:
                 )
                 for number, row in enumerate(rows)
             )
-        places = _places(said, abouts, [prompt.id for prompt in prompts])
-        return cls({row: prompts[place] for row, place in places.items()}, shown, said.get("reference_field"))
+        places = _places(parameters, abouts, [prompt.id for prompt in prompts])
+        return cls({row: prompts[place] for row, place in places.items()}, shown, parameters.get("reference_field"))
 
     def shown(self, about: About) -> dict[str, str | None]:
         """Return system -> response for the systems of a cell; None without a response."""
@@ -344,17 +345,17 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _places(said: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str | None]) -> dict[int, int]:
+def _places(parameters: Mapping[str, Any], abouts: Sequence[About], names: Sequence[str | None]) -> dict[int, int]:
     """Return row of the result -> place in the data: by the ids of the rows, else by their number.
 
     Raises:
         InvalidInputError: If the data lack a row, or have another number of rows.
     """
     instances = {about["instance"]: about.get("prompt_id") for about in abouts}
-    ids = {row: said["ids"][row] for row in instances} if said.get("ids") else instances
-    judged = max(said["n"], max(instances) + 1)
+    ids = {row: parameters["ids"][row] for row in instances} if parameters.get("ids") else instances
+    judged = max(parameters["n"], max(instances) + 1)
     if None in names or None in ids.values():
-        if len(names) < judged or said["n"] == judged < len(names):
+        if len(names) < judged or parameters["n"] == judged < len(names):
             raise InvalidInputError(
                 f"the data have {format_count(len(names), 'row')}, and {format_count(judged, 'row')} were judged: give "
                 "the very rows that were judged, in their order"

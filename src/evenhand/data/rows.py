@@ -200,9 +200,9 @@ def check_saved_set(folder: Path) -> None:
     splits = folder / "dataset_dict.json"
     folders = [folder / _plain_name(each) for each in _json_of(splits)["splits"]] if splits.exists() else [folder]
     for held in folders:
-        said = _json_of(held / "state.json")
+        state = _json_of(held / "state.json")
         for key in ("_data_files", "_indices_data_files", "_indices_files"):
-            for each in said.get(key) or ():
+            for each in state.get(key) or ():
                 file = held / _plain_name(each["filename"])
                 with pyarrow.OSFile(str(file)) as source:
                     check_types(_schema_of(source, file), repr(str(file)))

@@ -36,7 +36,6 @@ from evenhand.engines.journal import BatchRecord, Journal, Row, canonical_json, 
 from evenhand.engines.limits import tell
 from evenhand.engines.remote import RemoteEngine, RemoteJudge, not_running
 from evenhand.engines.replies import (
-    GONE,
     at,
     brief,
     decode_reply,
@@ -72,6 +71,8 @@ MOST_RESULT_BYTES: Final = 2**31
 ANSWER_SECONDS: Final = 60.0
 READ_SECONDS: Final = 600.0
 """For a server to answer after a batch was sent to it, and for the next piece of the results that it sends."""
+GONE: Final = frozenset({"http_404", "http_410"})
+"""The causes of failures that say that something is not, or no longer, there."""
 FULL: Final = "token_limit_exceeded"
 """OpenAI's word for more tokens in all batches than an account may have waiting."""
 

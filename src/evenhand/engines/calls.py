@@ -1,7 +1,7 @@
 """The one path by which a run reaches an engine: may it be asked at all, journal, requests in flight, budget.
 
 A reply is in the journal before its asker goes on. Replies that arrive together, and the keys of the next calls, are
-one transaction. While many slow calls are under way, it waits 10 ms for more of them.
+one transaction. While many slow calls are under way, each transaction waits 10 ms for more writes.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def may_have_default_key(base_url: str) -> bool:
 
 def lost_connection(error: BaseException, message: str, *, reached: bool) -> EngineError:
     """Return the error of ours, with this message, for a failure below HTTP; ``reached``: a connection was made."""
-    if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
+    if any(isinstance(source, OSError) and source.errno in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
         return FatalEngineError(
             f"{message}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
             "max_in_flight",

@@ -26,7 +26,7 @@ from evenhand.errors import (
     ReplyTooLongError,
     TransientEngineError,
 )
-from evenhand.votes import Completion, TokenLogprob
+from evenhand.votes import FINAL_FINISHES, Completion, TokenLogprob
 
 FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
@@ -35,10 +35,6 @@ GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
 FILTERED: Final = "content_filter"
 FILTER_CODES: Final = (FILTERED, "content_policy_violation", "ContentPolicyViolation")
 """Words of a 400 whose prompt a content filter stopped; the last is litellm's."""
-WITHOUT_TEXT: Final = frozenset({"too_long", FILTERED})
-"""The causes of failures that are replies all the same: a finish reason without a text."""
-GONE: Final = frozenset({"http_404", "http_410"})
-"""The causes of failures that say that something is not, or no longer, there."""
 SHOWN_CHARACTERS: Final = 300
 MOST_ERROR_CHARACTERS: Final = 2**16
 
@@ -105,7 +101,7 @@ def short_enough(completion: Completion) -> Completion:
 
 def reply_without_text(error: EngineError) -> Completion | None:
     """Return the reply without a text that a failure stands for: it was paid for, and another would be no better."""
-    return Completion(text=None, finish_reason=error.cause) if error.cause in WITHOUT_TEXT else None
+    return Completion(text=None, finish_reason=error.cause) if error.cause in FINAL_FINISHES else None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

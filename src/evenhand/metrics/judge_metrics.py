@@ -306,9 +306,7 @@ class DirectJudge(AssessingJudge):
     def mode_of(self, judged: Sequence[Criterion]) -> DirectMode:
         """Return one option for each response."""
         pools = self.example_pools(judged) if judged and self.examples is not None else {}
-        mode = DirectMode(self.options, pools=pools)
-        mode.check_rules(judged)
-        return mode
+        return DirectMode(self.options, pools=pools).check_rules(judged)
 
     def entries(self, judged: JudgedInstance) -> Dict[str, Any]:
         """Return the entries of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
@@ -408,8 +406,7 @@ class RubricJudge(AssessingJudge):
         pools = self.example_pools(criteria) if self.examples is not None else {}
         own = self.rubric_field is not None
         mode = RubricMode(self.options, pools=pools, together=self.calls == "per_item", own_rubrics=own)
-        mode.check_rules(criteria)
-        return mode
+        return mode.check_rules(criteria)
 
     def subject(self, row: int, given: EvaluationInput, judged: Rubric) -> Subject:
         """Return the response of an instance, as each criterion sees it."""

@@ -382,8 +382,7 @@ class JudgedInstance:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the votes on each question, with the entries of a saved result that say which question it is."""
-        for named, votes in self.mode.cells(self.about, self.votes, self.place):
-            yield Cell({"instance": self.about.instance, **named, "cluster": self.about.cluster}, tuple(votes))
+        yield from self.mode.cells(self.about, self.votes, self.place)
 
 
 Identity = tuple[int, ...]

@@ -33,7 +33,6 @@ from evenhand.modes.mode import (
     JudgedSubject,
     Mode,
     Subject,
-    VoteCells,
     check_whole,
     join_reasons,
     subject_name,
@@ -285,11 +284,12 @@ class ChecklistMode(Mode[ChecklistResult]):
         cast = votes or [()] * len(about.judged.items)
         return ChecklistResult.of(about.judged, cast, self.options.primary_metric, self.rules)
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give one cell per item."""
         fields = {"instance": about.instance, "system": system_of(about), "checklist": place}
         for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
-            yield {**fields, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
+            own = {"item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}
+            yield Cell({**fields, **own}, tuple(cast))
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the checklists."""

@@ -26,7 +26,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import draw
-from evenhand.modes.mode import Mode, Result, Subject, SubjectVotes, VoteCells, one_criterion
+from evenhand.modes.mode import Mode, Result, Subject, SubjectVotes, one_criterion
 from evenhand.numbers import Missing, UnscoredBounds, format_level, format_p_value, format_percent, measure, or_missing
 from evenhand.options import FlowName
 from evenhand.question import Question, choice_criterion
@@ -586,21 +586,14 @@ class GradeMode(ChoiceMode[Runs]):
         """Return the votes, run by run."""
         return tuple(map(tuple, votes)) or ((),) * len(_runs(about))
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
-        """Return the cell without the unrelated option, and the cell with it, if it was asked."""
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
+        """Give the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
         for run, cast in enumerate(self.result(about, votes)):
             fields = {"instance": about.instance, "prompt": self.prompt, "with_unrelated": bool(run)}
             fields |= {"unrelated": about.facts[UNRELATED] if run else None, "cluster": about.cluster}
-            yield {**fields, "candidates": list(about.names), "missing": list(about.missing)}, cast
-
-    def judged_cells(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
-    ) -> list[Cell]:
-        """Judge subjects, and return the cells without the unrelated option, followed by those with it."""
-        found = zip(self.ask(subjects, judges), places, strict=True)
-        runs = zip(*(self.cells(*each, place) for each, place in found), strict=True)
-        return [Cell(about, tuple(votes)) for run in runs for about, votes in run]
+            fields |= {"candidates": list(about.names), "missing": list(about.missing)}
+            yield Cell(fields, cast)
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Runs], level: Level) -> tuple[Grading, ...]:
         """Return the Grade Score of the one judge without the unrelated option, and with it, if it was asked."""

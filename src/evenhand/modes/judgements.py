@@ -27,7 +27,7 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report, panel_tables
 from evenhand.judging.conversation import Flow, asked_together
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
+from evenhand.modes.mode import Mode, Subject, join_reasons, system_of
 from evenhand.numbers import Missing, UnscoredBounds, measure, or_missing
 from evenhand.options import AssessmentOptions
 from evenhand.question import Question
@@ -100,10 +100,10 @@ class DirectMode(Mode[Verdict]):
         """Return the verdict."""
         return self.rules.aggregate(votes[0] if votes else (), about.judged)
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give the one cell."""
         del place
-        yield judgement_about(about, about.judged.name), votes[0] if votes else ()
+        yield Cell(judgement_about(about, about.judged.name), tuple(votes[0]) if votes else ())
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the criteria."""
@@ -299,14 +299,14 @@ class RubricMode(Mode[RubricResult]):
         ]
         return {**super().record(about, result), "raw_score": result.raw_score, "criteria": chosen}
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give one cell per criterion."""
         if self.own_rubrics:
             yield from super().cells(about, votes, place)
             return
         cast = dict(zip(about.parts, votes, strict=True))
         for criterion in about.judged.criteria:
-            yield judgement_about(about, criterion.name), cast.get(criterion.name, ())
+            yield Cell(judgement_about(about, criterion.name), tuple(cast.get(criterion.name, ())))
 
     @property
     def saved_as(self) -> str:  # type: ignore[override] # not of the class alone
@@ -405,7 +405,7 @@ def rubric_result(
     ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
 
     def bounds(name: str, floor: float) -> tuple[float, float] | None:
-        if all(end.score is None for end in ends):
+        if all(getattr(end, name) is None for end in ends):
             return None
         limits = zip((getattr(end, name) for end in ends), getattr(rubric_range(rubric), name), strict=True)
         low, high = (max((limit if end is None else end) - taken, floor) for end, limit in limits)

@@ -40,9 +40,6 @@ NO_CRITERION: Final = Criterion(
 
 Result = TypeVar("Result")
 
-VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
-"""The fields of each question in a row of the saved form, and the votes on it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -179,9 +176,6 @@ class Mode(ABC, Generic[Result]):
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
-    compares_two: ClassVar[bool] = False
-    """Whether a question is about two of these."""
-
     run_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """The options of a run that have another default here."""
 
@@ -218,8 +212,8 @@ class Mode(ABC, Generic[Result]):
         values: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
         return cls(run.or_else(**cls.run_defaults), **values)
 
-    def check_rules(self, criteria: Sequence[Criterion]) -> None:
-        """Check that the rules fit the scales and values of what is judged.
+    def check_rules(self, criteria: Sequence[Criterion]) -> Self:
+        """Check that the rules fit the scales and values of what is judged; return the mode.
 
         Raises:
             UnknownRuleError: A rule that does not fit a scale.
@@ -228,6 +222,7 @@ class Mode(ABC, Generic[Result]):
         has_values = all(criterion.has_values for criterion in criteria)
         for scale in dict.fromkeys(criterion.scale for criterion in criteria):
             self.rules.check(scale, has_values=has_values)
+        return self
 
     @abstractmethod
     def questions(self, about: Subject) -> Sequence[Question]:
@@ -286,7 +281,7 @@ class Mode(ABC, Generic[Result]):
         del systems
         return {"criteria": [each.model_dump(mode="json") for each in judged]}
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give the votes on each of :meth:`questions`, and what it is about.
 
         Args:
@@ -304,20 +299,7 @@ class Mode(ABC, Generic[Result]):
             "cluster": about.cluster,
         }
         for number, cast in enumerate(votes or ((),)):
-            yield {**fields, "question": number if votes else None}, cast
-
-    def judged_cells(
-        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
-    ) -> list[Cell]:
-        """Judge subjects, and return the votes on each question.
-
-        Args:
-            subjects: The judged subjects.
-            judges: The judges.
-            places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
-        """
-        asked = zip(self.ask(subjects, judges), places, strict=True)
-        return [Cell(about, tuple(cast)) for each, place in asked for about, cast in self.cells(*each, place)]
+            yield Cell({**fields, "question": number if votes else None}, tuple(cast))
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
         """Return each subject with the votes on each question about it; all questions are in one queue."""

@@ -27,7 +27,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
 from evenhand.judging.run import limits_after
-from evenhand.modes.mode import Mode, Subject, SubjectVotes, VoteCells, one_criterion
+from evenhand.modes.mode import Mode, Subject, SubjectVotes, one_criterion
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -480,7 +480,6 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
             )
 
     kind: ClassVar = "winrates"
-    compares_two: ClassVar = True
     function: ClassVar = "winrates"
     saved_as: ClassVar = "winrates"
 
@@ -499,7 +498,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         found = self.cells(about, votes, 0)
         return tuple(Contest.of(cast, about.judged, self.rules, **contest) for contest, cast in found)
 
-    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+    def cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> Iterator[Cell]:
         """Give one cell per contest."""
         del place
         cast, responses = iter(votes), list(about.texts.items())
@@ -516,7 +515,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
                 "second_length": None if other is None else len(other),
                 "gold": about.gold.get((first, second)),
             }
-            yield contest, () if one is None or other is None else next(cast)
+            yield Cell(contest, () if one is None or other is None else tuple(next(cast)))
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """Return the systems and the criterion."""

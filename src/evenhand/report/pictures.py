@@ -415,10 +415,10 @@ def _gold(results: Results, _: Findings) -> Drawn | None:
         if asked.gold is None or not asked.verdict.votes:
             continue
         labels = ("first", "second", "tie") if asked.compares else asked.options
-        names = dict(zip(map(str.casefold, asked.systems if asked.compares else labels), labels, strict=False))
-        selected = NO_VERDICT if asked.selected is None else names.get(asked.selected.casefold(), "tie")
+        names = dict(zip(asked.systems if asked.compares else labels, labels, strict=False))
+        selected = NO_VERDICT if asked.selected is None else names.get(asked.selected, "tie")
         found = counts.setdefault(labels, {label: Counter() for label in labels})
-        found[names.get(asked.gold.casefold(), "tie")][selected] += 1
+        found[names.get(asked.gold, "tie")][selected] += 1
     panels: list[Panel] = []
     for labels, found in counts.items():
         columns = (*labels, NO_VERDICT)

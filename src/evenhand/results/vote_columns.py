@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,8 +37,9 @@ from pydantic_core import from_json
 
 from evenhand.data.plain import as_json, briefly
 from evenhand.data.rows import PARQUET_HEADER, bounded_table, parquet_file
-from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.errors import EvenhandError, EvenhandWarning, InvalidInputError
 from evenhand.files import check_growth, check_layout, expanded, open_file, read_bytes, written_whole
+from evenhand.numbers import format_count
 from evenhand.results.made_by import DIGITS, LIMITS, NOTHING, digest
 from evenhand.votes import (
     WITHHELD,
@@ -970,6 +972,13 @@ class OnDisk:
             (path, header.get("first", 0) - number, np.ones(header["rows"], dtype=bool))
             for (path, header), number in zip(found, firsts, strict=False)
         )
+        if (missing := files[-1][1]) > 0:
+            warnings.warn(
+                f"{str(folder)!r} lacks parts with {format_count(missing, 'row')} of the run, and no score includes "
+                "them: the same run again judges them",
+                EvenhandWarning,
+                stacklevel=2,
+            )
         whole = {**first, **lists, "rows": sum(header["rows"] for header in headers), "parameters": parameters}
         return cls(files, whole)
 

@@ -38,7 +38,7 @@ from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.calls import Calls, questions_of
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.remote import REFUSALS
-from evenhand.engines.replies import redact, short_enough
+from evenhand.engines.replies import redact, reply_without_text, short_enough
 from evenhand.errors import (
     ArtifactError,
     BudgetExhaustedError,
@@ -63,7 +63,7 @@ from evenhand.unitxt.bases import (
 from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, secret_values
 from evenhand.unitxt.loading import register_catalog
-from evenhand.votes import FINAL_FINISHES, Completion
+from evenhand.votes import Completion
 
 _HOPELESS_AFTER: Final = 8
 """After this number of single requests without one reply, the rest of a failed batch is not tried."""
@@ -439,9 +439,9 @@ class UnitxtBridge:
                 hopeless = len(tried) >= _HOPELESS_AFTER and not any(tried)
                 outcomes += [failure] * len(half) if hopeless else await self._send(half, tried)
             return outcomes
-        answered = failure.cause in FINAL_FINISHES and len(requests) == 1
-        tried += [answered] * len(requests)
-        return [Completion(text=None, finish_reason=failure.cause) if answered else failure] * len(requests)
+        reply = reply_without_text(failure) if len(requests) == 1 else None
+        tried += [reply is not None] * len(requests)
+        return [reply or failure] * len(requests)
 
     def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
         """Call the engine once; this runs in the engine's thread.
