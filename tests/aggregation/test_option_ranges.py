@@ -64,3 +64,10 @@ def test_the_bounds_of_a_rubric_by_hand():
     assert result.bounds == pytest.approx((0.125, 0.625))
     # the verdict of two orders counts their mean, 4.5 of 1 to 5
     assert rubric_result([aggregate(orders(3, 4), likert)], Rubric(name="r", criteria=(likert,))).score == 0.875
+
+
+def test_a_weighted_sum_without_a_score_has_bounds():
+    """What earns does not apply, and what costs is met: -1, which no weight divides."""
+    earns, costs = (criterion_of([0, 1]).model_copy(update=given) for given in ({"name": "a"}, {"weight": -1.0}))
+    result = rubric_result([Verdict(na=True), verdict_of(1)], Rubric(name="r", criteria=(earns, costs)))
+    assert (result.score, result.bounds, result.raw_score, result.raw_bounds) == (None, None, -1, (-1, -1))

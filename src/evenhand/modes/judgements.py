@@ -405,7 +405,7 @@ def rubric_result(
     ends = [rubric_score(verdicts, rubric, own) for own in zip(*extremes, strict=True)]
 
     def bounds(name: str, floor: float) -> tuple[float, float] | None:
-        if all(end.score is None for end in ends):
+        if all(getattr(end, name) is None for end in ends):
             return None
         limits = zip((getattr(end, name) for end in ends), getattr(rubric_range(rubric), name), strict=True)
         low, high = (max((limit if end is None else end) - taken, floor) for end, limit in limits)
