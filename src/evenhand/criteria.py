@@ -61,15 +61,14 @@ class FrozenModel(BaseModel):
     # with a bound on their length, pydantic refuses texts with half a character ("\\ud800"), which no file can hold
     model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=sys.maxsize)
 
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each field says its own type
+    def __init__(self, /, **given: Any) -> None:  # noqa: ANN401 - each field says its own type
         try:
             super().__init__(**given)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             at = ".".join(map(str, fault["loc"]))
-            raise InvalidCriterionError(
-                f"{type(self).__name__} has the {at} {fault['input']!r}: {fault['msg']}"
-            ) from None
+            part = f"no {at}" if fault["type"] == "missing" else f"the {at} {fault['input']!r}"
+            raise InvalidCriterionError(f"{type(self).__name__} has {part}: {fault['msg']}") from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined] # parts within a value are not built by it
 

@@ -241,6 +241,7 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
 
 DAMAGES: dict[str, tuple[str, Any, str]] = {
     "a number of rows in words": ("n", "many", r"Draw has the n 'many': .*integer"),
+    "a field of nothing": ("self", 2, r"Draw has the self 2: Extra"),
     "an unknown way to correct": ("corrected_as", "by hand", r"corrected_as 'by hand': .*'probabilities'"),
     "other columns": ("labelled_by", ["system"], r"name \(\d+, .*\); it is .* texts: \('system',\)"),
     "no criteria": ("criteria", [], r"criterion \d\. Accepted: none"),

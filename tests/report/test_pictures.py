@@ -103,7 +103,7 @@ def test_what_names_hold_is_shown_and_not_obeyed():
     marks = [(name, Measure(name, (name,), value, "score")) for name in HOSTILE for value in (interval, Missing(name))]
     panels = [
         *(Marks(name, [(name, None), *marks]) for name in HOSTILE),
-        Matrix(HOSTILE, HOSTILE, [[0.5] * 6] * 6, [["1.00"] * 6] * 6, "verdicts", "people"),
+        Matrix(HOSTILE, HOSTILE, [[0.5] * 6] * 6, [["1.00"] * 6] * 6, "verdicts", "gold"),
     ]
     picture = Picture("k", "Scores", "A caption.", panels)
     with warnings.catch_warnings(action="error"):

@@ -1,6 +1,7 @@
 """Verdicts to be looked at: chosen, sorted, and a row whole; what is chosen has no scores."""
 
 import html
+from dataclasses import replace
 
 import pytest
 
@@ -56,6 +57,8 @@ def test_a_verdict_is_wrong_if_it_prefers_a_system_whose_name_differs_in_case_on
         rows, criterion, engine, response_fields=["GPT", "gpt"], gold_fields="gold", **HOW
     ).verdict_list()
     assert (view.selected, view.gold, view.wrong) == ("GPT", "gpt", True)
+    assert replace(view, gold="GPT").wrong is False
+    assert replace(view, gold="0.6").wrong is None  # people's mean between the levels contradicts none of them
 
 
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):

@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -24,6 +24,7 @@ from evenhand.aggregation.verdict import (
     stopped_early,
 )
 from evenhand.criteria import Checklist, ChecklistItem, Clip, Criterion, Rubric
+from evenhand.data.plain import by_key
 from evenhand.options import Options, option
 from evenhand.votes import UnscoredReason, Verdict, unselected_draws
 
@@ -54,7 +55,7 @@ class RubricScore:
     raw_score: float | None
     counted: tuple[str, ...]
     unscored_reason: UnscoredReason | None
-    sections: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
+    sections: Mapping[str, float | None]
 
 
 def rubric_score(
@@ -630,7 +631,5 @@ def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[s
         >>> category_pass_rates(["yes", "no", "no"], ["style", "facts", "style"])
         {'style': 0.5, 'facts': 0.0}
     """
-    grouped: dict[str, list[Answer | None]] = {}
-    for answer, category in zip(answers, categories, strict=True):
-        grouped.setdefault(category or UNGROUPED, []).append(answer)
+    grouped = by_key((category or UNGROUPED, answer) for answer, category in zip(answers, categories, strict=True))
     return {category: score_answers(group).pass_rate for category, group in grouped.items()}

@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Final, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import Criterion
@@ -21,10 +20,9 @@ from evenhand.numbers import Missing, UnscoredBounds, format_level, format_range
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, score_entries
 from evenhand.results.render import TextTable
 from evenhand.scoring import summarize
-from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import effective_judges, percent_agreement
 from evenhand.statistics.consistency import UNSCORED, repetition_stability
-from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
+from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, mean_intervals
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
@@ -218,7 +216,7 @@ def panel_report(
         num_votes=sum(asked),
         num_planned=len(cells) * samples,
         num_left_out=len(cells) * samples - sum(asked),
-        agreement=_mean(as_array(several), level, "no instance has two votes"),
+        agreement=or_missing(mean_intervals(as_array(several), level=level)[0], "no instance has two votes"),
         percent_agreement=of_several(lambda: percent_agreement(selections, level=level)),
         alpha=of_several(lambda: scale.alpha(selections, level=level)),
         effective_judges=worth,
@@ -248,7 +246,9 @@ def _judge_report(
 ) -> JudgeReport:
     """Report one judge, by its own verdicts, those of the panel, and those of the panel without the judge."""
     low, high = criterion.score_range
-    lost = "no instance has a score without this judge"
+    without, lost = _scores(others), "no instance has a score without this judge"
+    (score,) = mean_intervals(without, level=level, bounds=(low, high))
+    (change,) = mean_intervals(without - _scores(whole), level=level, bounds=(low - high, high - low))
     summary = summarize(own, criterion.limits, level=level)
     prompts: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for row, verdict in enumerate(own):
@@ -266,17 +266,10 @@ def _judge_report(
         same_option=or_missing(same, "no question was answered in two draws"),
         spread=summary.spread,
         flip_rate=summary.positional_bias,
-        score_without=_mean(_scores(others), level, lost, bounds=(low, high)),
-        change_without=_mean(_scores(others) - _scores(whole), level, lost, bounds=(low - high, high - low)),
+        score_without=or_missing(score, lost),
+        change_without=or_missing(change, lost),
         unscored_bounds=summary.unscored_bounds,
     )
-
-
-def _mean(
-    values: ArrayLike, level: Level, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Interval | Missing:
-    (interval,) = mean_intervals(values, level=level, bounds=bounds)
-    return or_missing(interval, missing)
 
 
 def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, level: float) -> tuple[TextTable, ...]:

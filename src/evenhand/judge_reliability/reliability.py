@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 
-from evenhand.aggregation.verdict import Levels, VoteRules, aggregate
+from evenhand.aggregation.verdict import Levels, VoteRules
 from evenhand.criteria import Criterion, yes_no_criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.fields import NO_VERDICT, is_abstention
@@ -52,7 +52,6 @@ from evenhand.results.measures import (
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
-from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.agreement import (
     ALPHA_METRICS,
     Calibration,
@@ -77,7 +76,7 @@ from evenhand.statistics.consistency import (
     position_bias,
     repetition_stability,
 )
-from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
+from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, ratio_intervals
 from evenhand.statistics.strengths import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
 
@@ -368,12 +367,9 @@ def pairs_of_raters_table(
     rows = {(f"{pair.first} – {pair.second}", f"{pair.kinds[0]}–{pair.kinds[1]}"): pair for pair in pairs}
     notes_on_alpha: list[str] = []
     for panel in panels:
-        alpha = panel.krippendorff_alpha
-        of = f"Krippendorff's alpha of the {len(panel.raters)} {panel.name}"
-        if isinstance(alpha, Missing):
-            notes_on_alpha.append(f"{of}: undefined: {alpha.reason}.")
-        else:
-            notes_on_alpha.append(f"{of} ({panel.metric}, {panel.num_instances} instances): {format_interval(alpha)}.")
+        alpha, found = panel.krippendorff_alpha, f" ({panel.metric}, {panel.num_instances} instances): "
+        found = f": undefined: {alpha.reason}" if isinstance(alpha, Missing) else found + format_interval(alpha)
+        notes_on_alpha.append(f"Krippendorff's alpha of the {len(panel.raters)} {panel.name}{found}.")
     kappas = by_reason((f"{pair.first} – {pair.second}", pair.cohen_kappa) for pair in pairs)
     undefined = [f"No kappa for {names}: {reason}." for reason, names in kappas.items()]
     notes = (*notes_on_alpha, *undefined, *notes)
@@ -385,13 +381,6 @@ def labels_table(title: str, compared: Comparison) -> TextTable:
     matrix = zip(compared.labels, compared.confusion_matrix, strict=True)
     rows = tuple((label, *map(format_count, counts)) for label, counts in matrix)
     return TextTable(title=title, headers=("", *compared.labels), rows=rows, kind="confusion")
-
-
-def recorded_verdict(
-    votes: Sequence[Vote], criterion: Criterion, rule: str | None, weights: Mapping[str, float] | None
-) -> Verdict:
-    """Aggregate the recorded votes on one instance; `NO_VERDICT` where no judge was asked."""
-    return aggregate(votes, criterion, rule, weights=weights) if votes else NO_VERDICT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -738,8 +727,6 @@ def _of_rows(asked: Sequence[Asked], entries: Iterable[Any], name: str) -> list[
     return [column[each.instance] for each in asked]
 
 
-PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
-BINS = 10
 NO_LABELS = Missing("no labels of people were given")
 
 
@@ -1085,7 +1072,7 @@ def verbosity(
     if not contests:
         return Missing("no two responses with known lengths were compared")
     scores = [SIDE_SCORES.get(_category_of(scale, vote)) for _, vote in contests]
-    preferred = as_array(PREFERENCES.get(UNSCORED if one.label is None else one.label) for one, _ in contests)
+    preferred = 2 * as_array(SIDE_SCORES.get(UNSCORED if one.label is None else one.label) for one, _ in contests) - 1
     systems = [question.systems for question, _ in contests]
     return verbosity_slope(
         as_array(scores),
@@ -1141,7 +1128,7 @@ def confidences_of(asked: Sequence[Asked], scale: Scale, *, level: Level) -> Cal
         stated.append(min(own / sum(shares), 1.0))
     right = [float(scale.place_of(vote) == question.label) for question, vote in labelled]
     over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
-    return calibration(stated, right, bins=BINS, level=over)
+    return calibration(stated, right, level=over)
 
 
 _TASTE: Final = ("longer responses are preferred", "shorter responses are preferred", "no preference for length shown")
@@ -1198,7 +1185,7 @@ def findings(report: CriterionReliability) -> tuple[Remark, ...]:
     return tuple(filter(None, (line.remark(report, report.level) for line in LINES)))
 
 
-def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
+def criterion_tables(results: Sequence[CriterionReliability]) -> Iterator[TextTable]:
     """Make all tables on one criterion: the measures of all judges, and a matrix for each judge.
 
     Args:
@@ -1208,7 +1195,7 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
     judges = tuple(result.judge_id for result in results)
     clusters = "" if first.num_clusters is None else f" of {format_count(first.num_clusters, 'cluster')}"
     rows = table_rows(LINES, *results)
-    measures = TextTable(
+    yield TextTable(
         kind="measures",
         title=(
             f"{'Comparisons' if first.scale == 'pairwise' else 'Assessments'} on {first.criterion!r}: "
@@ -1223,12 +1210,10 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
             for note in _notes_on_judge(result)
         ),
     )
-    tables = [measures]
     for result in results:
         if not isinstance(result.people, Missing):
             title = f"What people chose on {result.criterion!r} (rows) and the verdicts of {result.judge_id} (columns)"
-            tables.append(labels_table(title, result.people))
-    return tuple(tables)
+            yield labels_table(title, result.people)
 
 
 def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:

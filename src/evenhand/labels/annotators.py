@@ -14,10 +14,9 @@ from evenhand.numbers import Missing, format_level, format_number, format_percen
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.statistics import Interval
 from evenhand.statistics.agreement import (
     FEWEST_INSTANCES,
-    AnnotatorComparison,
+    AlternativeAnnotator,
     alternative_annotator,
     leave_one_out_alignment,
 )
@@ -31,26 +30,20 @@ FEW: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
+class StandIn(AlternativeAnnotator):
     """The test result of one judge.
 
     Attributes:
         judge: The name of the judge.
         people: The names of the annotators.
         passed: Whether it may stand in, or why that is unknown.
-        winning_rate: The share of annotators that it outdoes; ω.
-        advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
         num_instances: Instances with labels of two annotators or more.
-        annotators: The judge against each of the people.
     """
 
     judge: str
     people: tuple[str, ...]
     passed: bool | Missing
-    winning_rate: float | None = measure("number")
-    advantage: Interval | None = measure("share")
     num_instances: int = measure("count")
-    annotators: tuple[AnnotatorComparison, ...]
 
 
 @dataclass(frozen=True, repr=False)

@@ -51,7 +51,7 @@ def correction(pair: Paired, design: Design, level: Level) -> Corrected:
     Royal Statistical Society B 16 (1954)).
     """
     found = _mean([pair], design, level)
-    if isinstance(found.corrected, Missing) or not pair.not_applicable.any():
+    if isinstance(found.corrected, Missing) or isinstance(found.labels, Missing) or not pair.not_applicable.any():
         return found
 
     def crossing(part: str) -> float:
@@ -65,8 +65,6 @@ def correction(pair: Paired, design: Design, level: Level) -> Corrected:
 
     limits = {part: crossing(part) for part in ("estimate", "low", "high")}
     corrected = replace(found.corrected, **limits, standard_error=None)  # type: ignore[arg-type] # numbers by name
-    if isinstance(found.labels, Missing):
-        return replace(found, corrected=corrected)
     saved = labels_saved(found.labels, corrected, found.num_labelled)
     return replace(found, corrected=corrected, labels_saved=saved)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from evenhand.aggregation.verdict import check_rule
+from evenhand.aggregation.verdict import aggregate, check_rule
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level, weights_by_judge
+from evenhand.data.fields import NO_VERDICT, clustered_level, weights_by_judge
 from evenhand.errors import InvalidInputError, check_known
 from evenhand.judge_reliability.reliability import (
     PanelAgreement,
@@ -19,7 +19,6 @@ from evenhand.judge_reliability.reliability import (
     labels_table,
     pairs_of_raters_table,
     panels,
-    recorded_verdict,
     summarize_votes,
     vote_summary_table,
 )
@@ -68,7 +67,8 @@ class VoteAnalysis(VerdictAnalysis):
         for cell in cells:
             votes = tuple(map(id, cell.votes))
             if votes not in shared:  # its verdict holds the votes, so that no other has the same number
-                shared[votes] = recorded_verdict(cell.votes, self.criterion, rule, weights)
+                cast = cell.votes
+                shared[votes] = aggregate(cast, self.criterion, rule, weights=weights) if cast else NO_VERDICT
             yield Judgement(**cell.about, verdict=shared[votes])
 
     def reported(self) -> Iterator[Reported]:

@@ -388,8 +388,7 @@ class ContestColumns:
         if unscored.any() and not mean_leads(rate, *(taken[:, held] / battles[:, held]).mean(axis=1).tolist()):
             over = IntervalLevel.of(level).over(contests.cluster[kept].tolist())
             least, greatest = (rate_against_each(won[kept, side], fought[kept, side], level=over) for side in (0, 1))
-            if least is not None and greatest is not None:
-                leading = bounds_between(least[0], greatest[0], share=float(unscored.mean()), unit="contests")
+            leading = bounds_between(least, greatest, share=float(unscored.mean()), unit="contests")
         low, high = taken[0] / (battles[0] + aside), (taken[1] + aside) / (battles[1] + aside)
         return float(low.mean()), float(high.mean()), leading
 

@@ -124,8 +124,9 @@ class VerdictView(QuestionAsked):
 
     @property
     def wrong(self) -> bool | None:
-        """Whether the selection differs from the person's label; None if either is not known."""
-        return None if self.gold is None or self.selected is None else self.selected != self.gold
+        """Whether the selection differs from the gold label; None without one of them, or for a number as gold."""
+        is_label = self.gold in {*self.options, *self.systems, "tie"}
+        return self.selected != self.gold if is_label and self.selected is not None else None
 
     @property
     def unscored_reason(self) -> str | None:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from evenhand.statistics.consistency import Uniformity, grade_score_chance, uniformity
 from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.ranking import mean_ranks
 
 __all__ = [
     "Interval",
     "Uniformity",
     "grade_score_chance",
     "mean_intervals",
-    "mean_ranks",
     "ratio_intervals",
     "uniformity",
 ]

@@ -37,6 +37,7 @@ from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing, measure
 from evenhand.statistics.intervals import (
+    NO_ERROR,
     BoolArray,
     FloatArray,
     IntArray,
@@ -63,9 +64,6 @@ ordered and no more: their distance is that of the mid-ranks, which does not dep
 """
 
 _ROUNDING = 1e-12
-
-_NO_ERROR = 1e-10
-"""A standard error below this is rounding."""
 
 _FEWEST_CLUSTERS = 3
 """The largest number of clusters that leaves an interval on Fisher's scale open: its variance there is 1 / (n - 3)."""
@@ -650,7 +648,7 @@ def _fisher_interval(level: IntervalLevel, degree: int, numerator: FloatArray, *
     influences = degree * cluster_sums(numerator / scale - estimate * of_scale, labels)
     k, room = len(influences), 1 - estimate**2
     error = float(np.sqrt(k / max(k - 1, 1) * (influences**2).sum()))
-    informed = k > 1 and error > _NO_ERROR
+    informed = k > 1 and error > NO_ERROR
     if room <= _ROUNDING:
         share = max(0.0, 2 * _mean(np.ones(k), level.over(None)).low - 1)
         low, high = (2 * share - 1, 1.0) if estimate > 0 else (-1.0, 1 - 2 * share)
@@ -737,7 +735,7 @@ class AnnotatorComparison:
     adjusted_p_value: float | None = measure("p_value")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeAnnotator:
     """The result of :func:`alternative_annotator`.
 
@@ -748,8 +746,8 @@ class AlternativeAnnotator:
     """
 
     annotators: tuple[AnnotatorComparison, ...]
-    winning_rate: float | None
-    advantage: Interval | None
+    winning_rate: float | None = measure("number")
+    advantage: Interval | None = measure("share")
 
 
 def leave_one_out_alignment(

@@ -201,9 +201,7 @@ def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: Level
     return ratio_intervals(scores, contests, level=level, on_logit_scale=True)
 
 
-def rate_against_each(
-    scores: FloatArray, contests: FloatArray, *, level: Level = 0.95
-) -> tuple[Interval, tuple[Interval, ...]] | None:
+def rate_against_each(scores: FloatArray, contests: FloatArray, *, level: Level = 0.95) -> Interval | None:
     """Compute the mean of a system's rates against its opponents, each counting alike however often they met.
 
     Where contests are asked for until they decide a pair, the rate over all contests is over opponents as the results
@@ -216,7 +214,7 @@ def rate_against_each(
         level: The level of the interval; an `IntervalLevel` brings the clusters of the prompts and the method.
 
     Returns:
-        The mean, and the rates that it is of; None without a contest.
+        The mean; None without a contest.
     """
     over, met = IntervalLevel.of(level), np.flatnonzero(contests.sum(axis=0))
     if not met.size:
@@ -224,5 +222,4 @@ def rate_against_each(
     each = replace(over, level=1 - (1 - over.level) / met.size)
     rates = [rate for rate in win_rate_intervals(scores[:, met], contests[:, met], level=each) if rate is not None]
     estimate, low, high = np.mean([(rate.estimate, rate.low, rate.high) for rate in rates], axis=0).tolist()
-    n = int(np.count_nonzero(contests.sum(axis=1)))
-    return Interval(estimate, low, high, over.level, rates[0].method, n), tuple(rates)
+    return Interval(estimate, low, high, over.level, rates[0].method, int(np.count_nonzero(contests.sum(axis=1))))

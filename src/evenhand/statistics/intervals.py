@@ -45,8 +45,8 @@ RESAMPLES = 2000
 CELLS_AT_ONCE = 1 << 21
 """The number of cells of a block of draws."""
 
-_NO_ERROR = 1e-10
-"""A standard error of draws below this is rounding."""
+NO_ERROR = 1e-10
+"""A standard error up to this is rounding."""
 
 
 CELLS: Final = 240
@@ -609,7 +609,7 @@ def bootstrap_interval(
         k,
         level.resamples,
         level.seed,
-        error if error > _NO_ERROR else None,
+        error if error > NO_ERROR else None,
     )
 
 

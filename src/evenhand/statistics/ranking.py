@@ -583,7 +583,7 @@ def rank_systems(
     pairs = compare_pairs(contests, strengths=field, adaptive=adaptive, level=over)
     alone = win_rate_intervals(*contests.meetings.by_system, level=over)
     against = [rate_against_each(*contests.meetings.of_system(each), level=over) for each in range(count * anytime)]
-    rates = [found and found[0] for found in against] if anytime else alone
+    rates = against if anytime else alone
     values, reasons = _standing(contests, rates, field, anytime=anytime)
     apart = [
         (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)

@@ -60,7 +60,7 @@
   const ONLY = [
     ["flipped", "changed with the order", has("flipped")],
     ["divided", "votes disagree", has("divided")],
-    ["wrong", "against people", has("wrong")],
+    ["wrong", "against gold", has("wrong")],
     ["changed", "changed between the runs", (verdict) => new Set(answered(verdict).map((run) => run.selected)).size > 1],
     ["lost", "answered in one run only", (verdict) => called.length > 1 && answered(verdict).length === 1],
     ["na", "does not apply", has("na")],
@@ -171,7 +171,7 @@
     if (run === null) return [];
     return [
       run.lacks && run.unscored_reason !== null && ["bad", words(texts[run.unscored_reason])],
-      run.wrong && ["bad", "against people"],
+      run.wrong && ["bad", "against gold"],
       run.flipped && ["", "flips"],
       run.divided && !run.flipped && ["", "divided"],
     ].filter(Boolean).map(([className, text]) => made("span", "tag " + className, text));
@@ -316,7 +316,7 @@
       run.score && `score ${written(run.score)}`,
       run.agreement && `${written(run.agreement)} of the votes agree`,
       run.spread && `spread of the draws ${written(run.spread)}`,
-      run.gold !== null && `people say ${texts[run.gold]}`,
+      run.gold !== null && `gold ${texts[run.gold]}`,
     ], " · ");
     if (facts) line.append(made("span", "note", " " + facts));
     return line;
