@@ -7,6 +7,14 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.reliability_report import ReliabilityReport
 from evenhand.result_methods import ResultMethods as Results
 
+class _VoterFields(TypedDict, total=False):
+    judge_field: str | None
+    systems_field: str | None
+
+class _RowArguments(TypedDict, total=False):
+    id_field: str | None
+    split: str | None
+
 class _IntervalOptions(TypedDict, total=False):
     level: float
     interval: Literal["auto", "exact", "t", "bootstrap", "anytime"]
@@ -21,15 +29,11 @@ class _Seeded(TypedDict, total=False):
 class _RecordedOptions(_IntervalOptions, _GroupOptions, _Seeded, total=False):
     resamples: int
 
-class _RecordedArguments(_RecordedOptions, total=False):
-    id_field: str | None
+class _RecordedArguments(_RowArguments, _RecordedOptions, total=False):
     as_index: bool
-    split: str | None
 
-class _VerdictArguments(_RecordedArguments, total=False):
+class _VerdictArguments(_VoterFields, _RecordedArguments, total=False):
     gold_fields: str | None
-    judge_field: str | None
-    systems_field: str | None
 
 class _AggregateVotesArguments(_VerdictArguments, total=False):
     sample_field: str | None
@@ -40,11 +44,9 @@ class _AgreementArguments(_RecordedArguments, total=False):
 class _GuidelineOptions(TypedDict, total=False):
     guidelines: str
 
-class _AskingArguments(TypedDict, total=False):
+class _AskingArguments(_RowArguments, total=False):
     context_fields: str | Sequence[str] | Mapping[str, str] | None
     reference_field: str | None
-    id_field: str | None
-    split: str | None
 
 class _StreamOptions(TypedDict, total=False):
     stream_to: str | Path | None
@@ -87,10 +89,8 @@ class _RunArguments(_AskingArguments, _StreamOptions, _RunOptions, total=False):
 class _ResponseArguments(_GuidelineOptions, _RunArguments, total=False):
     response_fields: str | Sequence[str]
 
-class _VoteFields(TypedDict, total=False):
-    judge_field: str | None
+class _VoteFields(_VoterFields, total=False):
     sample_field: str | None
-    systems_field: str | None
     first_field: str | None
     second_field: str | None
     swapped_field: str | None

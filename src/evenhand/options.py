@@ -310,9 +310,7 @@ class StreamOptions(Options):
 
 
 RESAMPLES = option(1000, "Draws for the intervals of kappa and alpha.", ge=1)
-JUDGE_FIELD = option(None, "Of recorded votes: the column that names the judge (``judge``); else every column is one.")
 SAMPLE_FIELD = option(None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``).")
-SYSTEMS_FIELD = option(None, "Long data, recorded votes: the column that names the system (``system``).")
 SWAPPED_FIELD = option(None, "Of recorded votes: true where the order shown was the other one (``swapped``).")
 
 
@@ -322,15 +320,22 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
     resamples: int = RESAMPLES
 
 
-class VoteFields(Options):
+class VoterFields(Options):
+    """The columns that say who voted, and on the response of which system."""
+
+    judge_field: str | None = option(
+        None, "Of recorded votes: the column that names the judge (``judge``); else every column is one."
+    )
+    systems_field: str | None = option(None, "Long data, recorded votes: the column with the system (``system``).")
+
+
+class VoteFields(VoterFields):
     """The columns of recorded votes, one vote per row; a column of the usual name need not be named.
 
     Each mode has those that name its questions: a comparison the two systems, an answer the item.
     """
 
-    judge_field: str | None = JUDGE_FIELD
     sample_field: str | None = SAMPLE_FIELD
-    systems_field: str | None = SYSTEMS_FIELD
     first_field: str | None = option(None, "Of recorded comparisons: the system shown first (``first``).")
     second_field: str | None = option(None, "Of recorded comparisons: the second system (``second``).")
     swapped_field: str | None = SWAPPED_FIELD
@@ -437,11 +442,16 @@ Weights = Mapping[str, float] | tuple[float, ...] | None
 CRITERIA = option(None, "Criteria or one rubric: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
 CRITERION = option(None, "The criterion: a catalog id, a JSON or YAML file, or a plain sentence.")
 SYSTEMS = option(None, "Of long data or recorded votes: which systems, in which order; all by default.")
-ID_FIELD = option(None, "The column with the id of each row; rows with the same id are about the same instance.")
-SPLIT = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
 
 
-class AskingArguments(Options):
+class RowArguments(Options):
+    """The arguments of every function that say which rows a data set has, and how they are named."""
+
+    id_field: str | None = option(None, "The column with each row's id; rows with one id are about one instance.")
+    split: str | None = option(None, "The split of a ``DatasetDict``, or of a saved Hugging Face data set.")
+
+
+class AskingArguments(RowArguments):
     """The arguments of every function that asks judges."""
 
     engine: Any = option(None, "The judges: models (``openai/gpt-4.1-mini``), servers' addresses or catalog ids.")
@@ -449,8 +459,6 @@ class AskingArguments(Options):
         None, "Columns that the judge is shown too, or name shown -> column; by default those that the criterion names."
     )
     reference_field: str | None = option(None, "The column with a known good answer; ``reference`` when there is one.")
-    id_field: str | None = ID_FIELD
-    split: str | None = SPLIT
     dry_run: bool = option(False, "Return the estimated calls, tokens and cost, without a call.")
 
 
@@ -558,23 +566,19 @@ class ReliabilityArguments(AskingArguments, VoteArguments, ContestOptions):
     resamples: int = RESAMPLES
 
 
-class RecordedArguments(RecordedOptions):
+class RecordedArguments(RowArguments, RecordedOptions):
     """The arguments of every function of recorded votes."""
 
     criteria: Any = option(None, "The criterion of the options: a catalog id, a JSON or YAML file, or a sentence.")
-    id_field: str | None = ID_FIELD
     as_index: bool = AS_INDEX
-    split: str | None = SPLIT
 
 
-class VerdictArguments(RecordedArguments):
+class VerdictArguments(VoterFields, RecordedArguments):
     """The arguments of every function that reduces recorded votes to verdicts."""
 
     rule: str | None = option(None, "The rule of the panel; by default that of the scale.")
     weights: Weights = option(None, "One weight per judge, or judge -> weight; for weighted rules.")
     gold_fields: str | None = option(None, "The column with the label that a person gave.")
-    judge_field: str | None = JUDGE_FIELD
-    systems_field: str | None = SYSTEMS_FIELD
 
 
 class AggregateVotesArguments(VerdictArguments):

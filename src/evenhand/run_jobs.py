@@ -27,9 +27,6 @@ from evenhand.results.results import SUFFIXES, Results
 from evenhand.run_files import AgreementJob, AskingJob, Checks, Job, RecordedJob, RunFile
 from evenhand.streams import FunctionCall
 
-NOT_KEPT: Final = ("out", "report", "format", "config")
-"""Options that the run of a result does not keep: a second run overwrites nothing."""
-
 READ: Final = ("data", "journal", "criteria", "checklist", "examples")
 """Options that may name files that a run reads."""
 
@@ -78,7 +75,7 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     check_outputs(job)
     demo = isinstance(job.data, str) and job.data == DEMO and not Path(DEMO).exists()
     data = load_rows() if demo else job.data
-    record = run_record(job.verb(), {name: value for name, value in job.given.items() if name not in NOT_KEPT})
+    record = run_record(job.verb(), job.given)
     call = FunctionCall(FUNCTIONS[job.function].run, job)
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray

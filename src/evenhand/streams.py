@@ -249,7 +249,7 @@ class Stream:
                 warnings.simplefilter("ignore", EvenhandWarning)
                 fresh: Results = job.run(first, judges, offline=True, journal=None, progress=False)
             now = json.loads(as_json({"evenhand": fresh.kind, **fresh.header, "parameters": fresh.parameters}))
-            there, here = map(_made_by, (header_of(folder / f"part-{numbers[0]:06}.parquet"), now))
+            there, here = map(_made_by, (header_of(Block(numbers[0], 0).path(folder)), now))
             if difference := difference_of(there, here):
                 raise InvalidInputError(
                     f"stream_to is {str(folder)!r}, which holds the parts of another run: {difference}. Give a folder "

@@ -42,7 +42,7 @@ def verb_of(model: type[Job]) -> Callable[..., int]:
         if is_quiet() and isinstance(job, RunOptions):
             job = job.model_copy(update={"progress": False})
         result = run_jobs.result_of(job)
-        if getattr(job, "dry_run", False):
+        if job.given.get("dry_run"):
             estimate = {**asdict(result), "cost": format_cost(result.cost)}
             say(*(f"{name.replace('_', ' ')}: {value}" for name, value in estimate.items() if value is not None))
             return 0

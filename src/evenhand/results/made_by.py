@@ -146,8 +146,8 @@ PATHS: Final = frozenset({"data", "journal", "examples", "out", "report", "strea
 REFERENCES: Final = frozenset({"criteria", "checklist"})
 """The options that may name a file."""
 
-NOT_KEPT: Final = ("dry_run", "progress")
-"""The options that change no result."""
+NOT_KEPT: Final = ("dry_run", "progress", "out", "report", "format", "config")
+"""The options that change no result, or name files that a second run would overwrite."""
 
 
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
