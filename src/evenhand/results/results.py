@@ -653,7 +653,7 @@ class Results(Viewable):
             for each in map(self._with_id, self.abouts())
         ]
         if not any(stays):
-            raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
+            raise InvalidInputError(f"of {len(stays)} questions none is left{f' by {about!r}' if about else ''}")
         stored, header = self.stored.only(stays), dict(self.header)
         left = {(each["instance"], *map(each.get, ("system", "first", "second"))) for each in stored.abouts()}
         if "systems" in header:
