@@ -397,8 +397,7 @@ def ordered_strata(scores: FloatArray, given: IntArray | None, system: int, most
         sums = np.bincount(codes[scored], judged[scored], len(places))
         counts = np.bincount(codes[scored], minlength=len(places))
         means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
-        rank = np.empty(len(places), dtype=np.int64)
-        rank[np.lexsort((places, means))] = np.arange(len(places))
+        rank: IntArray = np.argsort(np.lexsort((places, means)))
         return rank[codes]
     missing = np.isnan(judged)
     values, codes = np.unique(np.round(judged[~missing], 12), return_inverse=True)
@@ -421,17 +420,14 @@ def joined_strata(labels: IntArray | FloatArray, most: int, fewest: int) -> IntA
     >>> joined_strata(np.array([9, 1, 4, 8]), 3, 5).tolist()
     [0, 1, 1, 2]
     """
-    groups, counts = [[stratum] for stratum in range(len(labels))], labels.tolist()
-    while len(groups) > 1 and (len(groups) > most or min(counts) < fewest):
+    sizes, counts = [1] * len(labels), labels.tolist()
+    while len(sizes) > 1 and (len(sizes) > most or min(counts) < fewest):
         thin = counts.index(min(counts))
         neighbour = min((place for place in (thin - 1, thin + 1) if 0 <= place < len(counts)), key=counts.__getitem__)
         first, second = sorted((thin, neighbour))
-        groups[first] += groups.pop(second)
+        sizes[first] += sizes.pop(second)
         counts[first] += counts.pop(second)
-    joined = np.zeros(len(labels), dtype=np.int64)
-    for number, group in enumerate(groups):
-        joined[group] = number
-    return joined
+    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 _PERMUTATIONS = 9999
