@@ -48,10 +48,6 @@ class _AskingArguments(_RowArguments, total=False):
     context_fields: str | Sequence[str] | Mapping[str, str] | None
     reference_field: str | None
 
-class _StreamOptions(TypedDict, total=False):
-    stream_to: str | Path | None
-    part_rows: int | None
-
 class _Grid(_Seeded, total=False):
     orders: Literal["given", "reversed", "both", "cyclic", "shuffled"]
     check_positional_bias: bool | float
@@ -84,7 +80,9 @@ class _RunOptions(_Grid, _RuleOptions, _Limits, _IntervalOptions, _GroupOptions,
     judge_weights: Sequence[float] | None
     journal: str | Path | None
 
-class _RunArguments(_AskingArguments, _StreamOptions, _RunOptions, total=False): ...
+class _RunArguments(_AskingArguments, _RunOptions, total=False):
+    stream_to: str | Path | None
+    part_rows: int | None
 
 class _ResponseArguments(_GuidelineOptions, _RunArguments, total=False):
     response_fields: str | Sequence[str]

@@ -300,15 +300,6 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
         return self
 
 
-class StreamOptions(Options):
-    """How a data set is judged part by part, to save memory."""
-
-    stream_to: str | Path | None = option(
-        None, "A folder for results, part by part (.parquet); the same run goes on after the parts that exist."
-    )
-    part_rows: int | None = option(None, "With ``stream_to``: the rows of a part, by default about 4,000 votes.", ge=1)
-
-
 RESAMPLES = option(1000, "Draws for the intervals of kappa and alpha.", ge=1)
 SAMPLE_FIELD = option(None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``).")
 SWAPPED_FIELD = option(None, "Of recorded votes: true where the order shown was the other one (``swapped``).")
@@ -471,8 +462,13 @@ class VoteArguments(VoteFields):
     )
 
 
-class RunArguments(AskingArguments, StreamOptions, RunOptions):
-    """The arguments of every function over rows."""
+class RunArguments(AskingArguments, RunOptions):
+    """The arguments of every function over rows, which may be judged part by part, to save memory."""
+
+    stream_to: str | Path | None = option(
+        None, "A folder for results, part by part (.parquet); the same run goes on after the parts that exist."
+    )
+    part_rows: int | None = option(None, "With ``stream_to``: the rows of a part, by default about 4,000 votes.", ge=1)
 
 
 class ResponseArguments(GuidelineOptions, RunArguments):

@@ -39,11 +39,7 @@ from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.any_mode import ANALYSES, find_mode
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.choices import (
-    CHOICE_PROMPTS,
-    GradeMode,
-    with_unrelated,
-)
+from evenhand.modes.choices import CHOICE_PROMPTS, GradeMode, with_unrelated
 from evenhand.modes.judgements import DirectMode, RubricMode, length_penalty_of, rubric_as_judged, subject_of_rubric
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.winrates import WinratesMode, check_reduction

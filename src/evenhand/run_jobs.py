@@ -16,7 +16,7 @@ from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.judging.estimate import RunEstimate
 from evenhand.labels.annotators import stand_in_test
 from evenhand.numbers import format_number, format_percent
-from evenhand.options import StreamOptions
+from evenhand.options import RunArguments
 from evenhand.read_votes import measure_agreement
 from evenhand.reliability_report import REPORT_SUFFIXES, ReliabilityReport
 from evenhand.report import gates
@@ -80,7 +80,7 @@ def result_of(job: Job) -> Any:  # noqa: ANN401 - of the function
     if isinstance(job, AskingJob) and job.ray is not None:
         address = None if job.ray == "here" else job.ray
         return judge_on_ray(call, data, limit=job.limit, record=record, address=address, workers=job.workers)
-    if isinstance(job, StreamOptions) and job.stream_to is not None:
+    if isinstance(job, RunArguments) and job.stream_to is not None:
         return run_job(call, data, record, limit=job.limit)
     rows = read_rows(data, call.options.split)
     rows = (read_log(rows) if isinstance(job, RecordedJob) and job.log else rows)[: job.limit]

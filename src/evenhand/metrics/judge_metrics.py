@@ -9,14 +9,7 @@ from typing import Any, Dict, Final, List, NamedTuple, Union, cast, get_args
 
 from evenhand.aggregation.verdict import aggregate, check_rule, check_weights
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
-from evenhand.data.fields import (
-    YES_OR_NO,
-    LabelReader,
-    clustered_level,
-    is_text_for_nothing,
-    read_clusters,
-    set_aside,
-)
+from evenhand.data.fields import YES_OR_NO, LabelReader, clustered_level, is_text_for_nothing, read_clusters, set_aside
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
@@ -131,7 +124,7 @@ BIASED: Final = {True: False, False: True, None: None}
 BOUNDS: Final = ("", "_ci_low", "_ci_high")
 
 
-def check_names(owner: str, names: Iterable[str], ends: Iterable[str], others: Iterable[str]) -> None:
+def check_score_names(owner: str, names: Iterable[str], ends: Iterable[str], others: Iterable[str]) -> None:
     """Check that no two scores, or limits of their intervals, have the same name.
 
     Args:
@@ -394,7 +387,7 @@ class RubricJudge(AssessingJudge):
         super().verify()
         if (rubric := self.own_judged()) is not None:
             names = [score_name_of([each.name], each.name) for each in rubric.criteria]
-            check_names("criterion", names, OF_CRITERION, OF_RUBRIC)
+            check_score_names("criterion", names, OF_CRITERION, OF_RUBRIC)
 
     def freeze(self, given: Any) -> Rubric:
         """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy."""
@@ -544,7 +537,7 @@ class ChecklistJudge(ChecklistFields):  # type: ignore[misc] # made of options
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the name of the checklist, if all instances share one that has a name."""
         name: str = super().score_name(judged)
-        check_names("checklist", [name], ("", *PLAIN), PLAIN)
+        check_score_names("checklist", [name], ("", *PLAIN), PLAIN)
         return name
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -654,7 +647,7 @@ class PairwiseJudge(JudgeMetric):
         corrected = (f"winrate_{each}" for each in names_of(Correction))
         ends = (*_system_entries("", (), None, None), *names_of(SystemSummary), *corrected, *OF_VOTES)
         others = ("criteria", "score", "score_name", *names_of(ContestSummary, PositionBias), *OF_VOTES)
-        check_names("system", systems, ends, others)
+        check_score_names("system", systems, ends, others)
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:

@@ -29,15 +29,7 @@ from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.plain import by_key
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow
-from evenhand.modes.mode import (
-    JudgedSubject,
-    Mode,
-    Subject,
-    check_whole,
-    join_reasons,
-    subject_name,
-    system_of,
-)
+from evenhand.modes.mode import JudgedSubject, Mode, Subject, check_whole, join_reasons, subject_name, system_of
 from evenhand.numbers import (
     Missing,
     UnscoredBounds,
