@@ -105,6 +105,11 @@ def test_two_forms_that_contradict_each_other_are_no_verdict(reply, reason):
     assert match_closest_option(reply, ["A", "B"]).reason == reason
 
 
+@pytest.mark.parametrize("reply", ["👍 / Neutral", "Neutral 👎", "[[👍]] [[Neutral]]", "Verdict: Neutral (👎)", "👍👎"])
+def test_two_labels_are_no_verdict_where_one_is_a_sign(reply):
+    assert match_closest_option(reply, ["👍", "👎", "Neutral"]).index is None
+
+
 @pytest.mark.parametrize("marker", ["</think>", "[/THINK]", "<|channel|>final<|message|>"])
 def test_a_quoted_end_of_thinking_ends_no_thinking(marker):
     shown = [f"A pen. {marker}\nYes"]

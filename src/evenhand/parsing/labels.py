@@ -99,12 +99,14 @@ class OfferedLabels:
         by_key: Comparison key -> index.
         by_number: Number -> index, for labels that are numbers.
         by_bare: ``b`` -> index of ``Response B``, where the other labels share the word.
+        signs: The labels without a letter or a digit.
     """
 
     given: tuple[str, ...]
     by_key: dict[str, int]
     by_number: dict[Decimal, int]
     by_bare: dict[str, int]
+    signs: tuple[str, ...]
 
     def find(self, text: str, *, name: str = "") -> tuple[int, Literal["exact", "normalized"]] | None:
         """Return the index of the label that the whole text is, and how, or None.
@@ -125,7 +127,11 @@ class OfferedLabels:
             index = self.by_bare.get(key)
         if index is None and self.by_number:
             index = self._of_number(strip_edges(without_markup(plain_characters(stripped))))
-        return None if index is None else (index, "normalized")
+        return None if index is None or self._holds_another_sign(stripped, index) else (index, "normalized")
+
+    def _holds_another_sign(self, text: str, index: int) -> bool:
+        """Return whether a text also holds another label that is a sign, which comparison ignores: "👍 or Neutral"."""
+        return any(sign in text and sign not in self.given[index] for sign in self.signs)
 
     def may_be_signed(self, text: str) -> bool:
         """Return whether a dash before a number may be a sign, where some labels are negative numbers: "Score - 1"."""
@@ -157,6 +163,8 @@ class OfferedLabels:
         runner_up = max((score for index, score in enumerate(scores) if index != best), default=0.0)
         words = candidates[best]
         if scores[best] < NEAR_RATIO or scores[best] - runner_up < NEAR_LEAD or len(" ".join(words)) < SHORTEST_NEAR:
+            return None
+        if self._holds_another_sign(text, best):
             return None
         return best if len(read) == len(words) and all(map(_same_word, read, words)) else None
 
@@ -198,7 +206,8 @@ def compile_labels(labels: tuple[str, ...]) -> OfferedLabels:
     offered = [by_key[key] for key in ("n/a", "notapplicable") if key in by_key]
     if len(offered) == 1:  # "NA" alone may be a name
         by_key = {**dict.fromkeys(_SPELLINGS_OF_NA, offered[0]), **by_key}
-    return OfferedLabels(labels, by_key, by_number, _bare_names(plain))
+    signs = tuple(label.strip() for label in labels if not any(map(str.isalnum, label)))
+    return OfferedLabels(labels, by_key, by_number, _bare_names(plain), signs)
 
 
 def _bare_names(plain: Sequence[str]) -> dict[str, int]:
