@@ -4,12 +4,14 @@ import logging
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Dict, Final, List, NamedTuple, Union, cast, get_args
 
 from evenhand.aggregation.verdict import aggregate, check_rule, check_weights
 from evenhand.criteria import Checklist, Criterion, Rubric, Scale, context_mapping
 from evenhand.data.fields import YES_OR_NO, LabelReader, clustered_level, is_text_for_nothing, read_clusters, set_aside
+from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, panel_report
@@ -56,7 +58,6 @@ from evenhand.modes.winrates import (
     check_reduction,
     instance_rankings,
     winrates,
-    with_same_systems,
 )
 from evenhand.numbers import Missing
 from evenhand.options import AggregateVotesArguments, AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
@@ -639,7 +640,9 @@ class PairwiseJudge(JudgeMetric):
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
         """Return the responses of each instance, with the systems in one order."""
-        return with_same_systems(super().subjects(inputs, judged))
+        found = super().subjects(inputs, judged)
+        systems = common_systems([about.texts for about in found])
+        return [replace(about, texts={system: about.texts[system] for system in systems}) for about in found]
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
         """Return the first system's winrate."""

@@ -20,7 +20,6 @@ import numpy as np
 from evenhand.aggregation.verdict import DEFAULT_RULES, TOLERANCE, Levels, VoteRules
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain import by_key
-from evenhand.data.responses import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.estimate import RunEstimate
@@ -457,7 +456,7 @@ GROWTH = 20
 class WinratesMode(Mode[tuple[Contest, ...]]):
     """A judge compares the responses of two systems: instances × pairs of systems -> questions -> votes -> contests.
 
-    A subject has the response of every system, and is judged by a pairwise criterion.
+    A subject has the response of every system, in one order, and is judged by a pairwise criterion.
 
     Attributes:
         design: The rule by which pairs meet.
@@ -539,10 +538,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
         replies from the journal.
         """
-        subjects, mode = with_same_systems(subjects), self
         asked = _with_pairs(subjects, next(self._rounds(subjects, {})), 0)
-        if self.design.rounds > 1:
-            mode = replace(self, options=self.options.model_copy(update={"journal": None}))
+        journal = self.options.journal if self.design.rounds == 1 else None
+        mode = replace(self, options=self.options.model_copy(update={"journal": journal}))
         return RunEstimate.total([Mode.estimate(mode, asked, judges)] * self.design.rounds)
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> SubjectVotes:
@@ -553,10 +551,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         one budget.
 
         Raises:
-            InvalidInputError: If the instances name different systems, or these do not fit the design.
+            InvalidInputError: If the systems do not fit the design.
             TooManyFailuresError: If more votes fail than the settings allow.
         """
-        subjects = with_same_systems(subjects)
         held: dict[tuple[int, Pair], Contest] = {}
         for number, drawn in enumerate((self._blocks if self.stop else self._rounds)(subjects, held)):
             before = [contest.verdict.votes for contest in held.values()]
@@ -644,16 +641,6 @@ def _meetings(about: Subject) -> Mapping[Pair, int]:
 def _with_pairs(subjects: Sequence[Subject], drawn: Drawn, number: int) -> list[Subject]:
     """Return the rows with the pairs that meet in a round."""
     return [replace(subjects[place], pairs=dict.fromkeys(pairs, number)) for place, pairs in drawn.items()]
-
-
-def with_same_systems(subjects: Sequence[Subject]) -> list[Subject]:
-    """Return the same instances, each with the systems in the order of the first.
-
-    Raises:
-        InvalidInputError: If they name different systems.
-    """
-    systems = common_systems([about.texts for about in subjects])
-    return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 The unit of sampling is the cluster: the instance, or the prompt, with all its votes inside. A row is a cluster, a
 column a score. Everything here is linear in the number of clusters, in time and in memory.
 
-Rows of one document, conversation or user carry less information than independent rows. With m rows a cluster and an
+Rows of one document, conversation or user carry less information than independent rows. With m rows per cluster and an
 intraclass correlation r, the variance of a mean is 1 + (m - 1) r times that of independent rows (Kish, 1965, "Survey
 sampling", section 5.4), so that intervals over rows are too narrow. Over the sums of clusters they are not.
 
@@ -316,7 +316,7 @@ def mean_intervals(
         on_logit_scale: See `ratio_intervals`.
 
     Returns:
-        One interval a column; None for a column without a value.
+        One interval per column; None for a column without a value.
 
     Raises:
         InvalidInputError: A value outside the bounds, or a bad level.
@@ -393,7 +393,7 @@ def ratio_intervals(
             ``cluster_t_logit``).
 
     Returns:
-        One interval a column, in order; None for a column without data. The order of the clusters does not matter.
+        One interval per column, in order; None for a column without data. The order of the clusters does not matter.
 
     Sources: Brown, Cai and DasGupta (2001), "Interval estimation for a binomial proportion"; Liang and Zeger (1986) for
     the standard error; Rubin (1981), "The Bayesian bootstrap"; Learned-Miller and Thomas (2019), arXiv:1905.06208,
@@ -656,7 +656,7 @@ def unscored_bounds(
             not apply.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
         bounds: The least and the greatest value that a score can take.
-        unit: What ``limits`` has one of.
+        unit: The noun for what ``limits`` are of, in the plural.
 
     Source: Manski (1989), "Anatomy of the selection problem", Journal of Human Resources 24, for the bounds; Horowitz
     and Manski (2000), Journal of the American Statistical Association 95, for the interval around both.

@@ -134,7 +134,7 @@ def fit_logit(
 
     With ``half_wins`` a fraction of a contest, half won by each side and without an order, is added for every two that
     met. The fractions are proportional to the contests held, and their sum is one contest per strength. With them the
-    strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
+    strengths of all systems that a chain of contests connects are finite, even if one won everything: of two systems, n
     wins of n become n + ½ of n + 1. They are not data, and have no variance between clusters.
 
     The log-likelihood is concave. A direction of the parameters in which it has no curvature at the start is not
@@ -323,7 +323,7 @@ def fit_strengths(
         ties: ``davidson`` makes the tie an outcome; ``half`` counts it as half a win each.
         level: The level of the intervals.
         place_all: Place all systems that a chain of contests connects. Where that leaves a strength infinite, one
-            contest a strength is added, half won by each side (:func:`fit_logit`).
+            contest per strength is added, half won by each side (:func:`fit_logit`).
 
     >>> contests = Contests.of("ab", first=[0] * 3, second=[1] * 3, score=[1, 1, 0])  # the odds are 2 to 1
     >>> [round(2 * strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
