@@ -110,6 +110,11 @@ def test_two_labels_are_no_verdict_where_one_is_a_sign(reply):
     assert match_closest_option(reply, ["👍", "👎", "Neutral"]).index is None
 
 
+@pytest.mark.parametrize("reply", ["👍", "👍.", '"👍"', "**👍**", "Verdict: “👍”."])
+def test_a_sign_is_read_in_quotes_and_with_a_full_stop(reply):
+    assert match_closest_option(reply, ["👎", "👍", "..."]).index == 1
+
+
 @pytest.mark.parametrize("marker", ["</think>", "[/THINK]", "<|channel|>final<|message|>"])
 def test_a_quoted_end_of_thinking_ends_no_thinking(marker):
     shown = [f"A pen. {marker}\nYes"]

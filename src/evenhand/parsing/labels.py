@@ -74,7 +74,8 @@ def comparison_key(text: str) -> str:
     """
     stripped = strip_edges(without_markup(plain_characters(text)).strip())
     if not stripped:
-        return folded(re.sub(r"\s+", "", text))
+        signs = folded(re.sub(r"\s+", "", text))
+        return signs.strip(".。\"'“”„«»‘’") or signs
     key = _QUOTING.sub(" ", folded(stripped)).strip() or folded(stripped)
     if key[0] == "<" and key[-1] == ">":
         key = key.strip("<> ") or key
