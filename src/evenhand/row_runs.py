@@ -122,7 +122,8 @@ class ResponseRows:
             InvalidInputError: If a row has no id, or one that another has.
         """
         kept = {} if prompts and prompts[0].id is not None else row_ids(rows, options.id_field)
-        what, guidelines = "prompt" if prompts else "row", ""
+        what = "prompt" if prompts else "row"
+        guidelines = ""
         if isinstance(options, ResponseArguments):
             guidelines = options.guidelines
             columns = {str(column): str(column) for column in as_list(options.response_fields)}
