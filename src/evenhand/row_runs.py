@@ -219,13 +219,6 @@ def run(
 REPEATED: Final[tuple[str, ...]] = ("guidelines", "num_examples", "as_index", "checklist_field")
 """The options that a result repeats as they are, of those that the function takes."""
 
-RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
-    "flow": "one_step",
-    "check_positional_bias": False,
-    "orders": "shuffled",
-}
-"""The options of a run that have another default for a rubric."""
-
 FOR_RUBRICS: Final = ("calls", "na_strategy", "na_partial", "length_penalty")
 
 
@@ -294,7 +287,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
         changes["examples"] = tuple(read_rows(options.examples))
     if options.length_penalty is not None:
         changes["length_penalty"] = length_penalty_of(options.length_penalty)
-    defaults = {**one_step_in_batches(engine, options.batch), **(RUBRIC_DEFAULTS if rubric else {})}
+    defaults = {**one_step_in_batches(engine, options.batch), **(RubricMode.run_defaults if rubric else {})}
     return options.or_else(**defaults).model_copy(update=changes)
 
 

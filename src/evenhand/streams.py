@@ -81,19 +81,6 @@ class FunctionCall:
         changes = {"model": None, "dry_run": False, "engine": judges, **changes}
         return self.function(rows, self.options.model_copy(update=changes))
 
-    def check(self) -> None:
-        """Check that the job can be done block by block.
-
-        Raises:
-            InvalidInputError: If it needs all rows at once.
-        """
-        for name, value in self.options:
-            if name in _NEEDS_ALL and _NEEDS_ALL[name](value):
-                raise InvalidInputError(
-                    f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
-                    "time: leave one of them out"
-                )
-
 
 @dataclass(frozen=True)
 class Block:
@@ -238,7 +225,12 @@ class Stream:
         Raises:
             InvalidInputError: Data or options that cannot be used, or a folder that cannot.
         """
-        job.check()
+        for name, value in job.options:
+            if name in _NEEDS_ALL and _NEEDS_ALL[name](value):
+                raise InvalidInputError(
+                    f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
+                    "time: leave one of them out"
+                )
         folder = expanded(str(job.options.stream_to)).absolute()
         numbers, judges, named = part_numbers(folder), job.judges(), iter(named)
         read = list(islice(named, _FIRST_ROWS))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
@@ -260,6 +261,9 @@ class RubricMode(Mode[RubricResult]):
 
     kind: ClassVar = "rubric"
     function: ClassVar = "judge"
+    run_defaults: ClassVar = MappingProxyType(
+        {"flow": "one_step", "check_positional_bias": False, "orders": "shuffled"}
+    )
 
     def __post_init__(self) -> None:
         if self.together and self.options.flow == "two_step":
