@@ -128,7 +128,8 @@ class OfferedLabels:
             index = self.by_bare.get(key)
         if index is None and self.by_number:
             index = self._of_number(strip_edges(without_markup(plain_characters(stripped))))
-        return None if index is None or self._holds_another_sign(stripped, index) else (index, "normalized")
+        another = index is not None and self.signs and self._holds_another_sign(stripped, index)
+        return None if index is None or another else (index, "normalized")
 
     def _holds_another_sign(self, text: str, index: int) -> bool:
         """Return whether a text also holds another label that is a sign, which comparison ignores: "👍 or Neutral"."""
