@@ -731,12 +731,7 @@ def refuse_vote_columns(options: Any, *but: str) -> None:
 
 
 def verdicts_of_votes(
-    read: RecordedVotes,
-    criterion: Criterion,
-    cells: Sequence[Cell],
-    options: Any,
-    weights: Weights = None,
-    **more: Any,
+    read: RecordedVotes, criterion: Criterion, cells: Sequence[Cell], options: Any, weights: Weights = None, **more: Any
 ) -> Results:
     """Return the verdicts that recorded votes give.
 
