@@ -157,7 +157,8 @@ def test_a_worker_that_is_killed_loses_no_row_and_no_reply(server, tmp_path):
 def driven(server, data, folder, finished):
     """A driver in a process of its own, when the server has given a number of replies."""
     script = (
-        "import sys; from pathlib import Path; from types import SimpleNamespace\n"
+        "import signal, sys; from pathlib import Path; from types import SimpleNamespace\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored by the background jobs of a shell
         "from tests.integrations.test_ray_data import judged\n"
         "judged(SimpleNamespace(base_url=sys.argv[1]), sys.argv[2], Path(sys.argv[3]), address=sys.argv[4])\n"
     )
