@@ -130,7 +130,6 @@ def summarize(
     own = np.array(ranges if len(ranges) else UNIT_RANGE, dtype=float).reshape(-1, 2)
     bounds = (float(np.fmin.reduce(own[:, 0])), float(np.fmax.reduce(own[:, 1])))  # NaN if all are
     low, width = bounds[0], bounds[1] - bounds[0]
-    votes, limits = columns.votes, columns.limits(np.broadcast_to(own, (len(scored), 2)))
     measures, (share, covered_mass) = vote_measures(
         columns,
         (columns.score - low) / width,
@@ -139,6 +138,7 @@ def summarize(
         width=float(np.fmax.reduce(own[:, 1] - own[:, 0])),
     )
     score = share if share is None or bounds == UNIT_RANGE else share.on_scale(low, width)
+    votes, limits = columns.votes, columns.limits(np.broadcast_to(own, (len(scored), 2)))
     if_unscored = means_if_unscored(limits)
     complete = (votes.sizes > 0) & (votes.sizes == votes.per_question(votes.answered))
     limits[~scored & complete] = np.nan  # no vote is to blame that a rule gives no score
@@ -237,13 +237,13 @@ def vote_measures(
     return measures, tuple(means)
 
 
-def means_if_unscored(limits: Sequence[tuple[float, float] | None] | FloatArray) -> dict[str, Any]:
+def means_if_unscored(limits: Sequence[tuple[float, float]] | FloatArray) -> dict[str, Any]:
     """Return the mean score if every unscored vote had been the worst, and the best: fields of every summary.
 
     Args:
-        limits: Per instance the least and the greatest score; None or NaN if nothing applies.
+        limits: Per instance the least and the greatest score; NaN if nothing applies.
     """
-    known = np.array([each for each in limits if each is not None], dtype=float).reshape(-1, 2)
+    known = np.asarray(limits, dtype=float).reshape(-1, 2)
     known = known[~np.isnan(known[:, 0])]
     none = Missing("no instance applies, or its options have no values")
     ends = known.mean(axis=0).tolist() if len(known) else [none] * 2

@@ -463,7 +463,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         na=answers["na"],
         unanswered=answers[None],
         unanswered_reasons=MappingProxyType(dict(sorted(reasons.items()))),
-        **means_if_unscored([result.bounds for result in results]),
+        **means_if_unscored([result.bounds for result in results if result.bounds is not None]),
         items=_item_reports(results, level=level),
         categories=tuple(
             CategoryReport(

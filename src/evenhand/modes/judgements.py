@@ -521,7 +521,7 @@ def summarize_rubric(results: Sequence[RubricResult], *rubrics: Rubric, level: L
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(limits).items()},
+        **{name: mean and min(max(mean, 0.0), 1.0) for name, mean in means_if_unscored(ends).items()},
         unscored_bounds=leading and _clipped(leading, "low", "high", "interval_low", "interval_high"),
         raw_unscored_bounds=raw_leading,
         **reply_measures(
