@@ -90,10 +90,11 @@ def is_missing(value: object) -> bool:
     >>> [is_missing(cell) for cell in (None, float("nan"), numpy.float32("nan"), pandas.NA, "nan", 0.0, [])]
     [True, True, True, True, False, False, False]
     """
-    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")  # where one is not, nothing is of its kinds
+    numpy, kind = sys.modules.get("numpy"), type(value)  # where numpy is not, nothing is of its kinds
     if isinstance(value, float) or (numpy is not None and isinstance(value, numpy.floating)):
         return math.isnan(value)
-    return value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT))
+    of_pandas = kind.__name__ in {"NAType", "NaTType"} and kind.__module__.startswith("pandas.")
+    return value is None or of_pandas  # by name, as another thread may be importing pandas
 
 
 SoundText = Annotated[str, AfterValidator(without_lone_surrogates)]

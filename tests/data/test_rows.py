@@ -3,6 +3,8 @@
 import csv
 import gzip
 import json
+import sys
+from types import ModuleType
 
 import datasets
 import pandas as pd
@@ -12,6 +14,7 @@ import pytest
 from evenhand.data.rows import named_rows, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.functions import aggregate_votes
+from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -172,3 +175,8 @@ def test_a_parquet_file_with_a_text_that_is_none_is_one_message(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"a": texts}), tmp_path / "rows.parquet")
     with pytest.raises(InvalidInputError, match=r"rows\.parquet' is not a Parquet file, or not a whole one"):
         read_rows(tmp_path / "rows.parquet")
+
+
+def test_a_text_is_read_while_another_thread_imports_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
+    assert not is_missing("It is 28.")
